@@ -1,0 +1,225 @@
+"""The seams to what costs money or a network, and what a tool may reach. Everything else is called directly."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from storage.db import Database
+from storage.records import Approval, Person, Place, Thread
+
+Clock = Callable[[], float]
+"""Seconds since 1970, UTC. Injected everywhere, so that tests own the time."""
+
+TaskStatus = Literal["in_progress", "complete", "error"]
+SessionStatus = Literal["processing", "active", "suspended", "closed"]
+
+
+# --- Slack, outward -----------------------------------------------------------------------------------------------
+
+
+class ChatError(Exception):
+    """Slack did not do what was asked.
+
+    `code` is Slack's error word (or "unreachable"); `uncertain` means that it may have been done all the same.
+    """
+
+    def __init__(self, code: str, *, uncertain: bool = False) -> None:
+        super().__init__(code)
+        self.code = code
+        self.uncertain = uncertain
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message read back from Slack; `key` is the delivery key in its metadata, if it bears one."""
+
+    ts: str
+    user: str
+    text: str
+    ours: bool
+    bot: bool = False
+    key: str | None = None
+    streaming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySpec:
+    """Where and for whom an answer is written. `key` marks its messages, so that they are recognised after a crash."""
+
+    thread: Thread
+    recipient: str
+    key: str
+    direct: bool
+    locale: str = "en-US"
+    resume_ts: str | None = None  # a message of an earlier process that an edit may take over
+
+
+class PartKeeper(Protocol):
+    """Told about each message of an answer: before it is opened, and with its ts at once after."""
+
+    async def opening(self, part: int) -> None: ...
+    def opened(self, part: int, ts: str) -> None: ...
+
+
+class Reply(Protocol):
+    """The live answer of one turn. Feeding never waits for Slack; failures show at `finish`."""
+
+    def text(self, delta: str) -> None:
+        """Add model text."""
+
+    def restart(self) -> None:
+        """The text of the current step was broken off: mark what is shown as interrupted; a whole answer follows."""
+
+    def task(self, key: str, title: str, status: TaskStatus, output: str | None = None) -> None:
+        """Show or update one tool's task card."""
+
+    def end_step(self) -> None:
+        """The text so far belongs to a step with tool calls and is committed; what follows is a new paragraph."""
+
+    @property
+    def shown(self) -> str:
+        """The text of the current step so far, as fed."""
+
+    async def finish(self, whole: str, status: SessionStatus = "active") -> None:
+        """Deliver the last step's text completely; call only after its entry is committed. Raises ChatError."""
+
+    async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
+        """Close the message with a short word on why it ends here. Never raises."""
+
+    async def pause(self, status: SessionStatus = "suspended") -> None:
+        """Close what is open because the session goes to rest with open approvals. Never raises."""
+
+    async def close(self) -> None:
+        """Let go without a word (shutdown): flush, stop the stream, wait for the sender task. Never raises."""
+
+
+class Chat(Protocol):
+    """Slack, outward. Methods raise ChatError unless they say otherwise; each has a timeout of its own."""
+
+    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
+    async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
+        """Post text of any length into the thread; return the ts of each message."""
+
+    async def whisper(self, thread: Thread, user: str, markdown: str) -> None:
+        """Post what only `user` sees, in the thread."""
+
+    async def post_card(self, card: "Card", *, key: str) -> str:
+        """Post an approval card; return its ts."""
+
+    async def update_card(self, card: "Card", ts: str) -> None: ...
+    async def set_status(self, thread: Thread, status: SessionStatus) -> None:
+        """Show the session's status. Never raises: a status failure must not fail a turn."""
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
+    async def person(self, team: str, user: str) -> Person: ...
+    async def place(self, team: str, channel: str) -> Place: ...
+    async def close_stream(self, channel: str, ts: str, word: str) -> None:
+        """Stop a stream left open by an earlier process and mark it with `word`."""
+
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        """None where Slack gives none. Never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What an approval card shows; `locale` is the requester's."""
+
+    approval: Approval
+    effect: str
+    note: str = ""  # e.g. that the arguments were repaired, or that an equal call's outcome is unknown
+    locale: str = "en-US"
+    names: dict[str, str] = field(default_factory=dict)
+
+
+# --- the model -----------------------------------------------------------------------------------------------------
+
+
+class ModelError(Exception):
+    """The model gave no usable reply. `str()` is safe to show; it never holds a key or a trace.
+
+    `code`: unreachable, timeout, auth, overflow (the request exceeds the context window), rejected, rate_limited,
+    server, broken (the stream was cut after text was shown, and again when asked once more), malformed.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request. `messages` and `tools` are in Chat Completions form and are sent as they are."""
+
+    messages: Sequence[dict[str, Any]]
+    tools: Sequence[dict[str, Any]] = ()
+    tool_choice: Literal["auto", "none"] = "auto"
+    max_tokens: int | None = None
+    model: str | None = None  # None: the configured one
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A tool call as the model wrote it; `arguments` is unparsed text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the server counted them; zeros where it does not say."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A complete reply: it ended with a finish reason."""
+
+    text: str
+    calls: tuple[ModelCall, ...]
+    finish: str
+    usage: Usage
+    model: str
+
+
+class TextSink(Protocol):
+    """Receives text while it streams (a `Reply` is one)."""
+
+    def text(self, delta: str) -> None: ...
+    def restart(self) -> None: ...
+
+
+class Model(Protocol):
+    """The language model."""
+
+    @property
+    def name(self) -> str: ...
+    async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
+        """Return the whole reply, feeding `sink` as text arrives. Raises ModelError."""
+
+    async def check(self) -> None:
+        """Make the cheapest request that proves endpoint, key and name. Raises ModelError."""
+
+
+# --- what a tool may reach -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Given to each tool that asks for it. `key` is the idempotency key, the same for each attempt of one call."""
+
+    person: Person
+    place: Place
+    thread: Thread
+    source_ts: str
+    turn: int
+    key: str
+    chat: Chat
+    db: Database
+    now: Clock
+    files_root: Path

@@ -1,0 +1,293 @@
+"""The nouns: frozen records that every floor shares. Times are seconds since 1970, UTC; a Slack `ts` is a string."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+Effect = Literal["read", "write", "danger"]
+Decision = Literal["allow", "ask", "deny"]
+PlaceKind = Literal["im", "mpim", "private", "public"]
+Role = Literal["user", "assistant", "tool", "note"]
+
+
+class Phase(StrEnum):
+    """Where a session stands: the first two are at rest, the others at work."""
+
+    WAITING_INPUT = "waiting_input"
+    AWAITING_CONFIRMATION = "awaiting_confirmation"
+    REASONING = "reasoning"
+    WAITING_TOOL = "waiting_tool"
+
+
+class CallState(StrEnum):
+    """States of a tool call in the ledger."""
+
+    PLANNED = "planned"
+    AWAITING_APPROVAL = "awaiting_approval"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class DeliveryState(StrEnum):
+    """What is known of a message that Hermes owes to Slack."""
+
+    PENDING = "pending"  # owed, not tried
+    SENDING = "sending"  # tried, outcome not recorded: uncertain after a crash
+    SENT = "sent"
+    FAILED = "failed"  # given up, the reason is in `error`
+    REPLACED = "replaced"  # a partial message that a later one stands in for
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One Slack thread; `root` is the ts of its first message."""
+
+    team: str
+    channel: str
+    root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A conversation as memory and access see it; `shared` means shared with another organisation."""
+
+    team: str
+    channel: str
+    kind: PlaceKind
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A cached Slack user."""
+
+    team: str
+    id: str
+    name: str
+    locale: str = "en-US"
+    timezone: str = "UTC"
+    guest: bool = False
+    external: bool = False
+    bot: bool = False
+    fetched: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One validated Slack message, edit, delete or stop on its way into the inbox; `text` is as Slack sent it."""
+
+    team: str
+    channel: str
+    root: str
+    ts: str
+    kind: Literal["message", "edit", "delete", "stop"]
+    place: PlaceKind
+    event_id: str
+    user: str
+    text: str = ""
+    addressed: bool = False
+    top_level: bool = False
+    shared: bool = False
+    author_team: str | None = None
+    edited_ts: str = ""
+    streams: tuple[str, ...] = ()
+    event_time: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """What arrived and was not yet taken into the transcript."""
+
+    id: int
+    session: str
+    kind: Literal["message", "context", "outcome", "verdict", "stop", "command"]
+    ts: str
+    user: str
+    text: str
+    addressed: bool
+    access: Literal["granted", "unknown", "refused"]
+    received: float
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A tool call without a final outcome. `detached`: its step went on with "awaiting approval" as the result."""
+
+    id: str
+    turn: int
+    step: int
+    state: CallState
+    attempt: int = 0
+    repeatable: bool = False  # read-only or idempotent: may be run again with the same key
+    detached: bool = False
+    quiet: bool = False  # after a stop: its outcome is noted, and starts no turn
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Hermes's conversation for one thread, as `transition` sees it."""
+
+    id: str
+    thread: Thread
+    kind: PlaceKind
+    shared: bool = False
+    generation: int = 0
+    phase: Phase = Phase.WAITING_INPUT
+    turn: int = 0  # the active turn, or the last one
+    last_turn: int = 0  # the highest turn number given out
+    step: int = 0  # the newest model request; never reused in a session
+    steps_used: int = 0  # model requests of the active turn
+    requester: str = ""
+    calls: tuple[OpenCall, ...] = ()
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The record of one turn."""
+
+    session: str
+    number: int
+    requester: str
+    steps_used: int = 0
+    started: float = 0.0
+    active_seconds: float = 0.0  # rest does not count
+    outcome: str = ""
+    memories: tuple[int, ...] = ()
+    source_ts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the append-only transcript.
+
+    `content` by role: user {text, user, name, ts, late}, assistant {text, calls: [{id, name, arguments}]},
+    tool {call, name, text}, note {text}. `tokens` is counted once, at write.
+    """
+
+    seq: int
+    turn: int
+    step: int
+    role: Role
+    content: dict[str, Any]
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One row of the ledger."""
+
+    id: str
+    session: str
+    turn: int
+    step: int
+    position: int
+    provider_id: str
+    name: str
+    arguments: dict[str, Any]
+    arguments_hash: str
+    effect: Effect
+    decision: Decision
+    state: CallState
+    repeatable: bool
+    key: str  # idempotency key, the same for each attempt
+    requester: str
+    attempt: int = 0
+    result: str = ""  # what the model sees, cut to the limit
+    full_result: str | None = None  # the whole, when the result was cut
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """Who may decide an approval. `approvers`: "requester", or user ids already resolved from roles."""
+
+    approvers: tuple[str, ...] = ("requester",)
+    quorum: int = 1
+    not_requester: bool = False
+    expires_seconds: float = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A question with buttons about one tool call. `kind` "unknown" asks what became of a call."""
+
+    id: str
+    session: str
+    call: str
+    kind: Literal["approval", "unknown"]
+    tool: str
+    arguments: dict[str, Any]
+    arguments_hash: str
+    requester: str
+    rule: ApprovalRule
+    status: Literal["open", "approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped"]
+    thread: Thread
+    message_ts: str | None
+    created: float
+    expires: float
+    decided_by: tuple[str, ...] = ()
+    votes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message that Hermes owes to Slack. `part` numbers the messages of one long answer."""
+
+    id: int
+    session: str
+    turn: int
+    kind: Literal["answer", "card", "notice", "whisper"]
+    thread: Thread
+    part: int
+    content: dict[str, Any]
+    state: DeliveryState
+    ts: str | None
+    attempts: int
+    created: float
+    approval: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who a memory may be used before, from narrow to wide: dm, private (one channel), public, workspace."""
+
+    kind: Literal["dm", "private", "public", "workspace"]
+    channel: str | None = None  # set for `private` alone
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One fact with an owner and an audience."""
+
+    id: int
+    team: str
+    owner: str
+    short_id: str  # 4 characters, stable per owner
+    audience: Audience
+    content: str
+    type: Literal["identity", "preference", "fact", "goal", "event", "instruction"] = "fact"
+    kind: Literal["episodic", "semantic"] = "semantic"
+    tags: tuple[str, ...] = ()
+    confidence: float = 1.0
+    importance: float = 0.5
+    valid_from: float | None = None
+    valid_until: float | None = None
+    status: Literal["active", "superseded", "archived"] = "active"
+    superseded_by: int | None = None
+    source_channel: str | None = None
+    source_ts: str | None = None
+    permalink: str | None = None
+    created: float = 0.0
+    updated: float = 0.0
+    last_used: float | None = None
+    hits: int = 0

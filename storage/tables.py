@@ -1,0 +1,257 @@
+"""The tables of sessions and their work. `storage/migrations` makes the same tables, and a test compares."""
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from storage.memory_tables import metadata as metadata
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("team", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("root", String, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("phase", String, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("last_turn", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("steps_used", Integer, nullable=False),
+    Column("requester", String, nullable=False),
+    Column("calls", JSON, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("hydrated", Boolean, nullable=False, server_default=text("0")),
+    Column("summary", JSON),
+    Column("summary_seq", Integer, nullable=False, server_default=text("0")),
+    Column("fields", JSON),
+    Column("fields_turn", Integer, nullable=False, server_default=text("0")),
+    Column("next_seq", Integer, nullable=False, server_default=text("1")),
+    Column("calibration", Float, nullable=False, server_default=text("1.0")),
+    Column("flow", JSON),
+    Column("lease_owner", String),
+    Column("lease_until", Float),
+    Column("fence", Integer, nullable=False, server_default=text("0")),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    UniqueConstraint("team", "channel", "root", "generation"),
+)
+Index("ix_sessions_phase", sessions.c.phase)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("session", ForeignKey("sessions.id"), nullable=False),
+    Column("team", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("ts", String, nullable=False),
+    Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
+    Column("variant", String, nullable=False),  # tells apart rows of one ts and kind: edited ts, approval id, …
+    Column("event_id", String),
+    Column("user", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("addressed", Boolean, nullable=False),
+    Column("access", String, nullable=False),
+    Column("state", String, nullable=False),  # waiting, taken, deleted, refused
+    Column("turn", Integer),  # the turn that took it
+    Column("data", JSON, nullable=False),
+    Column("received", Float, nullable=False),
+    UniqueConstraint("team", "channel", "ts", "kind", "variant"),
+)
+Index(
+    "ix_inbox_waiting",
+    inbox.c.session,
+    sqlite_where=inbox.c.state == "waiting",
+    postgresql_where=inbox.c.state == "waiting",
+)
+
+# An event id is seen once, whichever row it became.
+seen_events = Table(
+    "seen_events",
+    metadata,
+    Column("event_id", String, primary_key=True),
+    Column("received", Float, nullable=False),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("session", ForeignKey("sessions.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("requester", String, nullable=False),
+    Column("steps_used", Integer, nullable=False),
+    Column("started", Float, nullable=False),
+    Column("resumed", Float),  # since when it is at work; null at rest
+    Column("active_seconds", Float, nullable=False),
+    Column("ended", Float),
+    Column("outcome", String, nullable=False),  # '' while it lasts: answered, stopped, failed, timed_out, parked
+    Column("memories", JSON, nullable=False),  # ids recalled
+    Column("source_ts", String, nullable=False),
+    Column("prompt_version", String, nullable=False),
+)
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("session", ForeignKey("sessions.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("turn", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("role", String, nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("source_ts", String),
+    Column("created", Float, nullable=False),
+)
+
+tool_calls = Table(
+    "tool_calls",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("session", ForeignKey("sessions.id"), nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("provider_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("arguments_hash", String, nullable=False),
+    Column("effect", String, nullable=False),
+    Column("decision", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("repeatable", Boolean, nullable=False),
+    Column("repaired", Boolean, nullable=False),
+    Column("key", String, nullable=False),
+    Column("requester", String, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("result", Text, nullable=False),
+    Column("full_result", Text),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+)
+Index("ix_tool_calls_session", tool_calls.c.session, tool_calls.c.name)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("call", ForeignKey("tool_calls.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("state", String, nullable=False),
+    Column("fence", Integer, nullable=False),
+    Column("started", Float, nullable=False),
+    Column("finished", Float),
+    Column("error", String),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("session", ForeignKey("sessions.id"), nullable=False),
+    Column("call", ForeignKey("tool_calls.id"), nullable=False),
+    Column("kind", String, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("arguments", JSON, nullable=False),
+    Column("arguments_hash", String, nullable=False),
+    Column("requester", String, nullable=False),
+    Column("approvers", JSON, nullable=False),
+    Column("quorum", Integer, nullable=False),
+    Column("not_requester", Boolean, nullable=False),
+    Column("status", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("root", String, nullable=False),
+    Column("message_ts", String),
+    Column("shown_status", String),  # the status that the card in Slack shows
+    Column("created", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+    Column("settled", Float),
+)
+Index("ix_approvals_status", approvals.c.status)
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("approval", ForeignKey("approvals.id"), primary_key=True),
+    Column("user", String, primary_key=True),
+    Column("verdict", String, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("session", ForeignKey("sessions.id"), nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("channel", String, nullable=False),
+    Column("root", String, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("key", String, nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("state", String, nullable=False),
+    Column("ts", String),
+    Column("approval", ForeignKey("approvals.id")),
+    Column("attempts", Integer, nullable=False),
+    Column("error", String),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+)
+Index(
+    "ix_deliveries_owed",
+    deliveries.c.session,
+    sqlite_where=deliveries.c.state.in_(("pending", "sending")),
+    postgresql_where=deliveries.c.state.in_(("pending", "sending")),
+)
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("session", ForeignKey("sessions.id"), primary_key=True),
+    Column("step", Integer, primary_key=True),
+    Column("turn", Integer, nullable=False),
+    Column("model", String, nullable=False),
+    Column("prompt", Integer, nullable=False),
+    Column("completion", Integer, nullable=False),
+    Column("cached", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+# What did not fit, and who did what: the reasons that a replay shows.
+journal = Table(
+    "journal",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("session", String),
+    Column("turn", Integer),
+    Column("kind", String, nullable=False),
+    Column("user", String),
+    Column("detail", JSON, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+occurrences = Table(
+    "occurrences",
+    metadata,
+    Column("job", String, primary_key=True),
+    Column("due", Float, primary_key=True),
+    Column("claimed", Float, nullable=False),
+    Column("finished", Float),
+    Column("report", JSON),
+)

@@ -62,7 +62,7 @@ inbox = Table(
     Column("ts", String, nullable=False),
     Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
     Column("variant", String, nullable=False),  # tells apart rows of one ts and kind: edited ts, approval id, …
-    Column("event_id", String),
+    Column("event_id", String, unique=True),
     Column("user", String, nullable=False),
     Column("text", Text, nullable=False),
     Column("addressed", Boolean, nullable=False),
@@ -78,14 +78,6 @@ Index(
     inbox.c.session,
     sqlite_where=inbox.c.state == "waiting",
     postgresql_where=inbox.c.state == "waiting",
-)
-
-# An event id is seen once, whichever row it became.
-seen_events = Table(
-    "seen_events",
-    metadata,
-    Column("event_id", String, primary_key=True),
-    Column("received", Float, nullable=False),
 )
 
 turns = Table(

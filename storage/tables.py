@@ -137,6 +137,12 @@ tool_calls = Table(
     Column("updated", Float, nullable=False),
 )
 Index("ix_tool_calls_session", tool_calls.c.session, tool_calls.c.name)
+Index(
+    "ix_tool_calls_running",
+    tool_calls.c.session,
+    sqlite_where=tool_calls.c.state == "running",
+    postgresql_where=tool_calls.c.state == "running",
+)
 
 attempts = Table(
     "attempts",
@@ -174,6 +180,8 @@ approvals = Table(
     Column("settled", Float),
 )
 Index("ix_approvals_status", approvals.c.status)
+Index("ix_approvals_session", approvals.c.session)
+Index("ix_approvals_call", approvals.c.call)
 
 votes = Table(
     "votes",
@@ -194,7 +202,7 @@ deliveries = Table(
     Column("channel", String, nullable=False),
     Column("root", String, nullable=False),
     Column("part", Integer, nullable=False),
-    Column("key", String, nullable=False),
+    Column("key", String, nullable=False, index=True),
     Column("content", JSON, nullable=False),
     Column("state", String, nullable=False),
     Column("ts", String),

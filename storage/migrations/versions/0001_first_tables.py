@@ -193,6 +193,7 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_tool_calls'))
     )
     with op.batch_alter_table('tool_calls', schema=None) as batch_op:
+        batch_op.create_index('ix_tool_calls_running', ['session'], unique=False, sqlite_where=sa.text("state = 'running'"), postgresql_where=sa.text("state = 'running'"))
         batch_op.create_index('ix_tool_calls_session', ['session', 'name'], unique=False)
 
     op.create_table('turns',
@@ -249,6 +250,8 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_approvals'))
     )
     with op.batch_alter_table('approvals', schema=None) as batch_op:
+        batch_op.create_index('ix_approvals_call', ['call'], unique=False)
+        batch_op.create_index('ix_approvals_session', ['session'], unique=False)
         batch_op.create_index('ix_approvals_status', ['status'], unique=False)
 
     op.create_table('attempts',
@@ -284,6 +287,7 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_deliveries'))
     )
     with op.batch_alter_table('deliveries', schema=None) as batch_op:
+        batch_op.create_index(batch_op.f('ix_deliveries_key'), ['key'], unique=False)
         batch_op.create_index('ix_deliveries_owed', ['session'], unique=False, sqlite_where=sa.text("state IN ('pending', 'sending')"), postgresql_where=sa.text("state IN ('pending', 'sending')"))
 
     op.create_table('votes',
@@ -304,17 +308,21 @@ def downgrade() -> None:
     op.drop_table('votes')
     with op.batch_alter_table('deliveries', schema=None) as batch_op:
         batch_op.drop_index('ix_deliveries_owed', sqlite_where=sa.text("state IN ('pending', 'sending')"), postgresql_where=sa.text("state IN ('pending', 'sending')"))
+        batch_op.drop_index(batch_op.f('ix_deliveries_key'))
 
     op.drop_table('deliveries')
     op.drop_table('attempts')
     with op.batch_alter_table('approvals', schema=None) as batch_op:
         batch_op.drop_index('ix_approvals_status')
+        batch_op.drop_index('ix_approvals_session')
+        batch_op.drop_index('ix_approvals_call')
 
     op.drop_table('approvals')
     op.drop_table('usage')
     op.drop_table('turns')
     with op.batch_alter_table('tool_calls', schema=None) as batch_op:
         batch_op.drop_index('ix_tool_calls_session')
+        batch_op.drop_index('ix_tool_calls_running', sqlite_where=sa.text("state = 'running'"), postgresql_where=sa.text("state = 'running'"))
 
     op.drop_table('tool_calls')
     with op.batch_alter_table('inbox', schema=None) as batch_op:

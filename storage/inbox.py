@@ -1,0 +1,104 @@
+"""The inbox: what arrived and was not yet taken into the transcript. Rows are never deleted, so nothing is lost."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection as Tx
+from sqlalchemy import bindparam, func, select, update
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import IntegrityError
+
+from storage.records import InboxRow
+from storage.tables import inbox
+
+_NEW = insert(inbox)
+# A mention and its message are one row: whichever comes second only adds that it was addressed.
+_PUT = _NEW.on_conflict_do_update(
+    index_elements=["team", "channel", "ts", "kind", "variant"],
+    set_={"addressed": True},
+    where=_NEW.excluded.addressed > inbox.c.addressed,
+).returning(inbox.c.id)
+_WAITING = (
+    select(inbox)
+    .where(inbox.c.session == bindparam("session"), inbox.c.state == "waiting")
+    .order_by(inbox.c.ts, inbox.c.id)
+)
+_TAKE = update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"))
+
+
+def put(tx: Tx, row: dict[str, Any]) -> int | None:
+    """Store a row; return its id, or None when it was known and nothing changed. `row` has all columns but the id."""
+    try:
+        with tx.begin_nested():
+            return tx.execute(_PUT, row).scalar()
+    except IntegrityError:  # the event id is known under another row
+        return None
+
+
+def waiting(tx: Tx, session: str) -> list[InboxRow]:
+    """Return what waits, in Slack's order."""
+    return [_row(r) for r in tx.execute(_WAITING, {"session": session})]
+
+
+def mark(tx: Tx, ids: Iterable[int], state: str, turn: int | None = None) -> None:
+    """Move rows to taken, deleted or refused."""
+    for row in ids:
+        tx.execute(_TAKE, {"key": row, "to": state, "turn_": turn})
+
+
+def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
+    """Record whether a person's waiting messages may open a turn; a refused one leaves the inbox. Return how many."""
+    mine = (inbox.c.session == session, inbox.c.user == user, inbox.c.state == "waiting", inbox.c.access == "unknown")
+    state = "refused" if access == "refused" else "waiting"
+    return tx.execute(update(inbox).where(*mine).values(access=access, state=state)).rowcount
+
+
+def move(tx: Tx, old: str, new: str) -> None:
+    """Hand what waits to another session of the same thread."""
+    tx.execute(update(inbox).where(inbox.c.session == old, inbox.c.state == "waiting").values(session=new))
+
+
+def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int | None] | None:
+    """Return the row of a message with its state and the turn that took it."""
+    where = (inbox.c.team == team, inbox.c.channel == channel, inbox.c.ts == ts)
+    query = select(inbox).where(*where, inbox.c.kind.in_(("message", "context"))).limit(1)
+    row = tx.execute(query).one_or_none()
+    return None if row is None else (_row(row), row.state, row.turn)
+
+
+def rewrite(tx: Tx, row: int, text: str) -> None:
+    """Replace a waiting message's text by its edit."""
+    tx.execute(update(inbox).where(inbox.c.id == row).values(text=text))
+
+
+def count_waiting(tx: Tx, session: str) -> int:
+    """Return how many messages wait to open a turn or to join one."""
+    where = (inbox.c.session == session, inbox.c.state == "waiting", inbox.c.kind == "message")
+    return tx.execute(select(func.count()).select_from(inbox).where(*where)).scalar_one()
+
+
+def authors(tx: Tx, session: str) -> set[str]:
+    """Return who has written in the session's thread, as far as it is stored."""
+    where = (inbox.c.session == session, inbox.c.kind.in_(("message", "context")))
+    return set(tx.execute(select(inbox.c.user).where(*where).distinct()).scalars())
+
+
+def depth(tx: Tx) -> int:
+    """Return how many rows wait in all sessions together."""
+    where = (inbox.c.state == "waiting", inbox.c.kind != "context")
+    return tx.execute(select(func.count()).select_from(inbox).where(*where)).scalar_one()
+
+
+def _row(row: Any) -> InboxRow:
+    return InboxRow(
+        id=row.id,
+        session=row.session,
+        kind=row.kind,
+        ts=row.ts,
+        user=row.user,
+        text=row.text,
+        addressed=row.addressed,
+        access=row.access,
+        received=row.received,
+        data=row.data,
+    )

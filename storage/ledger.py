@@ -1,0 +1,96 @@
+"""The ledger: every tool call and every attempt, written before dispatch and after its outcome."""
+
+from typing import Any
+
+from sqlalchemy import Connection as Tx
+from sqlalchemy import bindparam, insert, select, update
+
+from storage.records import CallState, ToolCall
+from storage.tables import attempts, tool_calls
+
+_BY_ID = select(tool_calls).where(tool_calls.c.id == bindparam("id"))
+
+
+def enter(tx: Tx, call: ToolCall, now: float) -> None:
+    """Enter a call; one in state `running` is dispatched after this commit."""
+    names = ("id", "session", "turn", "step", "position", "provider_id", "name", "arguments", "arguments_hash")
+    rest = ("effect", "decision", "state", "repeatable", "repaired", "key", "requester", "attempt", "result")
+    row = {n: getattr(call, n) for n in (*names, *rest)}
+    tx.execute(insert(tool_calls).values(**row, created=now, updated=now))
+
+
+def start(tx: Tx, call: str, attempt: int, fence: int, now: float) -> None:
+    """Record that an attempt is about to be dispatched."""
+    mine = tool_calls.c.id == call
+    tx.execute(update(tool_calls).where(mine).values(state=CallState.RUNNING, attempt=attempt, updated=now))
+    tx.execute(insert(attempts).values(call=call, number=attempt, state=CallState.RUNNING, fence=fence, started=now))
+
+
+def settle(
+    tx: Tx, call: str, state: CallState, *, result: str, full_result: str | None, now: float, error: str | None = None
+) -> None:
+    """Record where a call stands and what the model sees of it."""
+    values = {"state": state, "result": result, "full_result": full_result, "updated": now}
+    tx.execute(update(tool_calls).where(tool_calls.c.id == call).values(**values))
+    running = (attempts.c.call == call, attempts.c.state == CallState.RUNNING)
+    tx.execute(update(attempts).where(*running).values(state=state, finished=now, error=error))
+
+
+def late_outcome(tx: Tx, call: str, attempt: int, state: CallState, now: float) -> None:
+    """Record an attempt's outcome that came too late to matter to the session: `unknown` may become known."""
+    mine = (attempts.c.call == call, attempts.c.number == attempt, attempts.c.state == CallState.UNKNOWN)
+    changed = tx.execute(update(attempts).where(*mine).values(state=state, finished=now)).rowcount
+    if changed:
+        unknown = (tool_calls.c.id == call, tool_calls.c.state == CallState.UNKNOWN)
+        tx.execute(update(tool_calls).where(*unknown).values(state=state, updated=now))
+
+
+def get(tx: Tx, call: str) -> ToolCall:
+    """Return one call. Raises LookupError for an id that never was."""
+    row = tx.execute(_BY_ID, {"id": call}).one_or_none()
+    if row is None:
+        raise LookupError(f"no tool call {call}")
+    return _call(row)
+
+
+def equal_unknown(tx: Tx, session: str, name: str, arguments_hash: str) -> bool:
+    """Tell whether an equal call of this session has an outcome that nobody knows."""
+    where = (tool_calls.c.session == session, tool_calls.c.name == name, tool_calls.c.state == CallState.UNKNOWN)
+    query = select(tool_calls.c.id).where(*where, tool_calls.c.arguments_hash == arguments_hash).limit(1)
+    return tx.execute(query).scalar() is not None
+
+
+def of_session(tx: Tx, session: str) -> list[ToolCall]:
+    """Return a session's calls in the order in which they were proposed."""
+    query = select(tool_calls).where(tool_calls.c.session == session)
+    return [_call(r) for r in tx.execute(query.order_by(tool_calls.c.step, tool_calls.c.position))]
+
+
+def attempts_of(tx: Tx, call: str) -> list[dict[str, Any]]:
+    """Return a call's attempts in order."""
+    found = tx.execute(select(attempts).where(attempts.c.call == call).order_by(attempts.c.number))
+    return [dict(r._mapping) for r in found]
+
+
+def _call(row: Any) -> ToolCall:
+    return ToolCall(
+        id=row.id,
+        session=row.session,
+        turn=row.turn,
+        step=row.step,
+        position=row.position,
+        provider_id=row.provider_id,
+        name=row.name,
+        arguments=row.arguments,
+        arguments_hash=row.arguments_hash,
+        effect=row.effect,
+        decision=row.decision,
+        state=CallState(row.state),
+        repeatable=row.repeatable,
+        key=row.key,
+        requester=row.requester,
+        attempt=row.attempt,
+        result=row.result,
+        full_result=row.full_result,
+        repaired=row.repaired,
+    )

@@ -1,0 +1,119 @@
+"""Sessions: one per thread and generation, with the state that `transition` decides on."""
+
+import uuid
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection as Tx
+from sqlalchemy import bindparam, func, insert, or_, select, update
+
+from storage.records import CallState, OpenCall, Phase, PlaceKind, Session, Thread
+from storage.tables import approvals, deliveries, inbox, sessions, tool_calls
+
+STATE = ("phase", "turn", "last_turn", "step", "steps_used", "requester", "closed")
+_BY_ID = select(sessions).where(sessions.c.id == bindparam("id"))
+_BY_THREAD = (
+    select(sessions)
+    .where(
+        sessions.c.team == bindparam("team"),
+        sessions.c.channel == bindparam("channel"),
+        sessions.c.root == bindparam("root"),
+        sessions.c.closed.is_(False),
+    )
+    .order_by(sessions.c.generation.desc())
+    .limit(1)
+)
+_SAVE = (
+    update(sessions)
+    .where(sessions.c.id == bindparam("key"))
+    .values({name: bindparam(name) for name in (*STATE, "calls", "updated")})
+)
+
+
+def load(tx: Tx, session: str) -> Session:
+    """Return the session. Raises LookupError for an id that never was."""
+    row = tx.execute(_BY_ID, {"id": session}).one_or_none()
+    if row is None:
+        raise LookupError(f"no session {session}")
+    return _session(row)
+
+
+def of_thread(tx: Tx, thread: Thread) -> Session | None:
+    """Return the thread's open session."""
+    row = tx.execute(_BY_THREAD, asdict(thread)).one_or_none()
+    return None if row is None else _session(row)
+
+
+def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float) -> Session:
+    """Open the thread's next session; the caller has closed the one before."""
+    same = [sessions.c[k] == v for k, v in asdict(thread).items()]
+    last = tx.execute(select(func.max(sessions.c.generation)).where(*same)).scalar()
+    session = Session(str(uuid.uuid4()), thread, kind, shared, 0 if last is None else last + 1)
+    row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation")}
+    tx.execute(insert(sessions).values(**row, **asdict(thread), calls=[], created=now, updated=now))
+    return session
+
+
+def save(tx: Tx, session: Session, now: float) -> None:
+    """Store what `transition` decided."""
+    state = {name: getattr(session, name) for name in STATE}
+    tx.execute(_SAVE, {**state, "calls": [asdict(c) for c in session.calls], "updated": now, "key": session.id})
+
+
+def context_of(tx: Tx, session: str) -> dict[str, Any]:
+    """Return what stands beside the state: hydrated, summary, summary_seq, fields, calibration, next_seq."""
+    names = ("hydrated", "summary", "summary_seq", "fields", "fields_turn", "calibration", "next_seq")
+    row = tx.execute(select(*(sessions.c[n] for n in names)).where(sessions.c.id == session)).one()
+    return dict(row._mapping)
+
+
+def put(tx: Tx, session: str, **values: Any) -> None:
+    """Store columns beside the state: hydrated, summary and summary_seq, fields, calibration, kind, shared."""
+    tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
+
+
+def owed(tx: Tx) -> list[str]:
+    """Return the sessions that have something to do: at work, or with waiting rows, unshown cards or deliveries."""
+    at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
+    # A session at rest may have one running as well: approved after its step had gone on.
+    running = sessions.c.id.in_(select(tool_calls.c.session).where(tool_calls.c.state == CallState.RUNNING))
+    waiting = sessions.c.id.in_(select(inbox.c.session).where(inbox.c.state == "waiting", inbox.c.kind != "context"))
+    owing = sessions.c.id.in_(select(deliveries.c.session).where(deliveries.c.state.in_(("pending", "sending"))))
+    unshown = sessions.c.id.in_(
+        select(approvals.c.session).where(
+            or_(approvals.c.shown_status.is_(None), approvals.c.shown_status != approvals.c.status)
+        )
+    )
+    query = select(sessions.c.id).where(or_(at_work, running, waiting, owing, unshown)).order_by(sessions.c.updated)
+    return list(tx.execute(query).scalars())
+
+
+def of_place(tx: Tx, team: str, channel: str, requester: str, limit: int = 20) -> list[Session]:
+    """Return a person's open sessions of one conversation, newest first."""
+    query = (
+        select(sessions)
+        .where(sessions.c.team == team, sessions.c.channel == channel, sessions.c.closed.is_(False))
+        .where(sessions.c.requester == requester)
+        .order_by(sessions.c.updated.desc())
+        .limit(limit)
+    )
+    return [_session(row) for row in tx.execute(query)]
+
+
+def _session(row: Any) -> Session:
+    calls = tuple(OpenCall(**{**c, "state": CallState(c["state"])}) for c in row.calls)
+    return Session(
+        id=row.id,
+        thread=Thread(row.team, row.channel, row.root),
+        kind=row.kind,
+        shared=row.shared,
+        generation=row.generation,
+        phase=Phase(row.phase),
+        turn=row.turn,
+        last_turn=row.last_turn,
+        step=row.step,
+        steps_used=row.steps_used,
+        requester=row.requester,
+        calls=calls,
+        closed=row.closed,
+    )

@@ -1,0 +1,74 @@
+"""Slack's message text made readable for a model: entities unescaped, mentions resolved to names. Pure."""
+
+import re
+from collections.abc import Mapping
+
+TOKEN = re.compile(r"<([^<>\n]+)>")
+USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
+ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
+BROADCASTS = ("here", "channel", "everyone")
+
+
+def unescape(text: str) -> str:
+    """Undo Slack's escaping of the three control characters (Slack: "Formatting text for app surfaces")."""
+    for entity, sign in ENTITIES:
+        text = text.replace(entity, sign)
+    return text
+
+
+def mentioned_users(text: str) -> list[str]:
+    """Return the ids of mentioned users in order of first mention, each once."""
+    return list(dict.fromkeys(USER.findall(text)))
+
+
+def mentions(text: str, user: str) -> bool:
+    """Tell whether Slack's text mentions this user (a typed "@name" without a token does not count)."""
+    return user in USER.findall(text)
+
+
+def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> str:
+    """Return the text as a person sees it: `<@U1>` as "@Ann", links as "label (url)", entities unescaped.
+
+    `names` maps ids of users, channels and user groups to names; an unknown id stays as it is. A leading mention of
+    `me` (the bot's own id) is only the address on the envelope and is left out; NUL bytes and lone surrogates go.
+    """
+    pieces: list[str] = []
+    at = 0
+    for match in TOKEN.finditer(text):
+        pieces += (unescape(text[at : match.start()]), _token(match.group(1), names))
+        at = match.end()
+    pieces.append(unescape(text[at:]))
+    if me is not None and (start := re.match(rf"\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,:]*", text)):
+        return readable(text[start.end() :], names)
+    return clean("".join(pieces)).strip()
+
+
+def clean(text: str) -> str:
+    """Join surrogate halves, replace lone ones by U+FFFD, and drop NUL bytes: neither survives a JSON API."""
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    if text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _token(inner: str, names: Mapping[str, str]) -> str:
+    body, bar, label = inner.partition("|")
+    if body.startswith("@"):
+        return "@" + names.get(body[1:], unescape(label) or body[1:])
+    if body.startswith("#"):
+        return "#" + (unescape(label) or names.get(body[1:], body[1:]))
+    if body.startswith("!"):
+        return _special(body[1:], unescape(label), names)
+    if not bar or not label or label == body or body.removeprefix("mailto:") == label:
+        return unescape(body.removeprefix("mailto:") if label else body)
+    return f"{unescape(label)} ({unescape(body)})"
+
+
+def _special(body: str, label: str, names: Mapping[str, str]) -> str:
+    kind, _, rest = body.partition("^")
+    if kind == "subteam":
+        return "@" + (label.removeprefix("@") or names.get(rest, rest))
+    if kind in BROADCASTS:
+        return f"@{kind}"
+    return label or f"<!{body}>"

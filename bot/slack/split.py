@@ -1,0 +1,175 @@
+"""Long Markdown cut into messages: fences closed and reopened, tables with their header again, words whole. Pure."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call (slack.dev: chat.postMessage)
+HOLD = 16  # characters of unfinished text that are kept back: the last piece is sent once it is committed
+WAIT = 1_500  # longer lines of a table or of code are not waited for
+
+FENCE = re.compile(r"^([ \t]*)(`{3,}(?=[^`\n]*$)|~{3,})(.*)$")
+RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
+WORD_END = re.compile(r"[\s。！？，；：、]")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One message of a long text: `body` is from the text itself, the rest was added at the seams."""
+
+    prefix: str
+    body: str
+    suffix: str
+
+    @property
+    def text(self) -> str:
+        return self.prefix + self.body + self.suffix
+
+
+class State:
+    """What is open at the end of some Markdown: a code fence, or a table with its two header lines."""
+
+    def __init__(self) -> None:
+        self.fence: tuple[str, str, str] | None = None  # indentation, fence, the rest of its line
+        self.table: str | None = None
+        self._last = ""
+
+    def line(self, line: str) -> None:
+        """Take one complete line, without its newline."""
+        mark = FENCE.match(line)
+        if self.fence is not None:
+            if mark and mark[2].startswith(self.fence[1]) and not mark[3].strip():
+                self.fence = None
+            self._last = ""
+            return
+        if mark:
+            self.fence, self.table = (mark[1], mark[2], mark[3]), None
+        elif self.table is None and "|" in self._last and RULE.match(line):
+            self.table = f"{self._last}\n{line}\n"
+        elif "|" not in line:
+            self.table = None
+        self._last = line
+
+    @property
+    def in_header(self) -> bool:
+        """The last line may be a table's header, whose rule has not come yet."""
+        return self.fence is None and self.table is None and self._last.lstrip().startswith("|")
+
+
+def state_of(shown: str) -> tuple[State, str]:
+    """Return the state after the complete lines of a text, and its unfinished last line."""
+    state = State()
+    *lines, rest = shown.split("\n")
+    for line in lines:
+        state.line(line)
+    return state, rest
+
+
+def seam(shown: str) -> tuple[str, str]:
+    """Return what closes a message that shows this text in the middle of something, and what opens the next."""
+    state, rest = state_of(shown)
+    if state.fence is not None:
+        indent, fence, info = state.fence
+        if (mark := FENCE.match(rest)) and mark[2].startswith(fence) and not mark[3].strip():
+            return "", ""  # the closing line is there, only its newline is not
+        return ("\n" if rest else "") + indent + fence, f"{indent}{fence}{info}\n"
+    if mark := FENCE.match(rest):
+        return f"\n{mark[1]}{mark[2]}", f"{rest}\n"
+    if state.table is not None and not rest and len(state.table) < MESSAGE_LIMIT // 4:
+        return "", state.table
+    return "", ""
+
+
+def split(markdown: str, limit: int = MESSAGE_LIMIT) -> list[str]:
+    """Return messages of at most `limit` characters that together carry the whole text."""
+    return [part.text for part in parts(markdown, limit)]
+
+
+def parts(markdown: str, limit: int = MESSAGE_LIMIT) -> list[Part]:
+    """Cut a text into parts whose bodies join to exactly that text. An empty text has no parts."""
+    found: list[Part] = []
+    prefix = ""
+    while markdown:
+        at = cut(markdown, limit - len(prefix), prefix)
+        body, markdown = markdown[:at], markdown[at:]
+        suffix, opener = seam(prefix + body) if markdown else ("", "")
+        found.append(Part(prefix, body, suffix))
+        prefix = opener if len(opener) < limit // 2 else ""
+    return found
+
+
+def cut(text: str, room: int, shown: str = "") -> int:
+    """Return where to cut `text`, which follows `shown`, so that it and a closing fence fit into `room`.
+
+    In this order: after a paragraph, after a line of prose, after a line of code or a row, after a word, between
+    two characters. Always at least 1.
+    """
+    if len(text) <= room:
+        return len(text)
+    state, rest = state_of(shown)
+    paragraph = line_end = any_line = at = 0
+    while (end := text.find("\n", at)) >= 0 and end + 1 + _closing(state) <= room:
+        line, at = rest + text[at:end], end + 1
+        rest = ""
+        state.line(line)
+        if at + _closing(state) > room:
+            break
+        if state.fence is not None or state.table is not None:
+            any_line = at
+        elif not state.in_header:
+            line_end = at
+            paragraph = at if not line.strip() else paragraph
+    for place, share in ((paragraph, 2), (line_end, 3), (any_line, 4)):
+        if place > room // share:
+            return place
+    return max(paragraph, line_end, any_line) or word_cut(text, max(1, room - _closing(state) - 1))
+
+
+def word_cut(text: str, limit: int) -> int:
+    """Return the end of the last whole word within `limit` characters, or a place between two characters."""
+    for at in range(limit, max(limit // 2, limit - 400), -1):
+        if WORD_END.match(text[at - 1]) and not text.startswith("\n", at):
+            return at
+    return character_cut(text, limit)
+
+
+def character_cut(text: str, limit: int) -> int:
+    """Return a place at or just before `limit` that tears no visible character apart. At least 1."""
+    for at in range(limit, max(0, limit - 32), -1):
+        if at >= len(text) or not _joined(text[at - 1], text[at]):
+            return at
+    return max(1, limit)
+
+
+def releasable(pending: str, shown: str) -> int:
+    """Return how much of a still growing text may be sent now: whole words, whole lines of code, whole rows."""
+    limit = len(pending) - HOLD
+    if limit <= 0:
+        return 0
+    end = pending.rfind("\n", 0, limit) + 1
+    state, rest = state_of(shown + pending[:end])
+    line = (rest + pending[end:]).lstrip()
+    if (state.fence is not None or state.table is not None or line[:1] in {"|", "`", "~"}) and limit - end < WAIT:
+        return 0 if state.in_header else end
+    for at in range(limit, end, -1):
+        if WORD_END.match(pending[at - 1]):
+            return at
+    if limit - end > WAIT or ord(pending[limit]) > 0x2E80:  # Chinese and Japanese have no spaces
+        return max(end, character_cut(pending, limit))
+    return end
+
+
+def _closing(state: State) -> int:
+    return 0 if state.fence is None else len(state.fence[0]) + len(state.fence[1]) + 1
+
+
+def _joined(before: str, after: str) -> bool:
+    """Tell whether two characters belong to one that is seen: accents, emoji sequences, flags, CR and LF."""
+    if unicodedata.combining(after) or unicodedata.category(after) in {"Mn", "Me", "Mc"}:
+        return True
+    if "\u200d" in (before, after) or "\ufe00" <= after <= "\ufe0f" or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
+        return True
+    flags = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"
+    return flags or (before == "\r" and after == "\n")

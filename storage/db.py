@@ -19,6 +19,8 @@ from sqlalchemy import Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import StaticPool
 
+__all__ = ["Database", "StorageError", "Tx", "sqlite_path"]
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -259,10 +259,14 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who a memory may be used before, from narrow to wide: dm, private (one channel), public, workspace."""
+    """Who a memory may be used before, from narrow to wide: dm, private (one channel), public, workspace.
+
+    `shared`: people of another organisation were there when it was learnt, so it holds in that one channel alone.
+    """
 
     kind: Literal["dm", "private", "public", "workspace"]
-    channel: str | None = None  # set for `private` alone
+    channel: str | None = None  # set for `private`, and for `public` when `shared`
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

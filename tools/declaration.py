@@ -1,5 +1,6 @@
 """What a tool is: a typed function with a declaration. The schema comes from its annotations and docstring."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,20 +8,25 @@ from typing import Any
 
 from bot.ports import ToolContext
 from storage.records import Effect
+from tools.signature import MismatchError, Signature, read_signature
 
 
 class ToolError(Exception):
     """What a tool raises when it could not do its work; the model sees exactly these words.
 
-    `suggestion` says what to try instead; `retryable` lets the executor try a repeatable call again.
+    `suggestion` says what to try instead; `retryable` lets the executor try a repeatable call again; `uncertain`
+    says that it may have been done all the same: a call that may not be repeated is then `unknown`, not failed.
     """
 
-    def __init__(self, code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> None:
+    def __init__(
+        self, code: str, message: str, *, suggestion: str = "", retryable: bool = False, uncertain: bool = False
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.suggestion = suggestion
         self.retryable = retryable
+        self.uncertain = uncertain
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,8 @@ class Tool:
     """One tool as the registry holds it. `run(context, arguments)` gets validated arguments and returns JSON-able data.
 
     None for `timeout_s`, `retries` or `result_limit` means the configured default. `source` is "built-in" or
-    "mcp:<server>". `outward`: it speaks to people or systems outside this thread.
+    "mcp:<server>". `outward`: it speaks to people or systems outside this thread. `check` returns what is wrong with
+    arguments that fit the schema (rules that JSON Schema cannot say), or None.
     """
 
     name: str
@@ -43,11 +50,67 @@ class Tool:
     roles: tuple[str, ...] = ()
     source: str = "built-in"
     outward: bool = False
+    check: Callable[[dict[str, Any]], str | None] | None = None
 
     @property
     def repeatable(self) -> bool:
         """Whether a call may be run again with its key after its outcome was lost."""
         return self.effect == "read" or self.idempotent
+
+
+def tool(
+    *,
+    effect: Effect,
+    idempotent: bool = False,
+    timeout_s: float | None = None,
+    retries: int | None = None,
+    roles: tuple[str, ...] = (),
+    result_limit: int | None = None,
+    outward: bool = False,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Tool]:
+    """Make a tool of a typed function; a sync one runs in a thread.
+
+    A first parameter `context: ToolContext` is passed by the executor and is not part of the schema. The first
+    paragraph of the docstring tells the model what the tool does; `Annotated[int, "…"]` or a docstring line
+    `parameter: …` describes a parameter. Raises DeclarationError at import when something is missing.
+    """
+
+    def declare(function: Callable[..., Any]) -> Tool:
+        signature = read_signature(function, name)
+        return Tool(
+            name=signature.name,
+            description=signature.description,
+            parameters=signature.schema,
+            effect=effect,
+            run=runner(signature),
+            idempotent=idempotent,
+            timeout_s=timeout_s,
+            retries=retries,
+            result_limit=result_limit,
+            roles=roles,
+            outward=outward,
+            check=signature.problem,
+        )
+
+    return declare
+
+
+def runner(signature: Signature) -> Callable[[ToolContext, dict[str, Any]], Awaitable[Any]]:
+    """Return the function that binds validated arguments to the typed parameters and calls the tool."""
+
+    async def run(context: ToolContext, arguments: dict[str, Any]) -> Any:
+        try:
+            values = signature.bind(arguments)
+        except MismatchError as error:
+            raise ToolError("bad_arguments", str(error)) from None
+        if signature.wants_context:
+            values = {"context": context, **values}
+        if signature.is_async:
+            return await signature.function(**values)
+        return await asyncio.to_thread(signature.function, **values)
+
+    return run
 
 
 def ok(data: Any) -> str:

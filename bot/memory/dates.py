@@ -1,0 +1,152 @@
+"""Times that a question names ("5月2号", "last Tuesday", "上周", "2 days ago") as ranges of seconds since 1970.
+
+They raise memories from that time in the ranking and exclude none, so a wrong guess costs little. A day of a month
+without a year means this year's and last year's.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+Days = tuple[date, date]  # from, up to (not included)
+
+MAX_TEXT = 4000
+MAX_RANGES = 4
+
+_MONTHS = {m: i for i, m in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), start=1)}
+_WEEKDAYS = {d: i for i, d in enumerate(re.findall("...", "montuewedthufrisatsun"))}
+_ZH_WEEKDAYS = {d: i for i, d in enumerate("一二三四五六日")} | {"天": 6}
+_ZH_NUMBERS = {d: i for i, d in enumerate("一二三四五六七八九十", start=1)} | {"两": 2}
+_MONTH = (
+    r"(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:days?)?\b"
+_DAY = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
+_MAYBE_YEAR = r"\b(?:,? (?P<y>\d{4}))?"
+_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十])"
+
+
+def ranges(question: str, now: float, timezone: str) -> tuple[tuple[float, float], ...]:
+    """Return the times that a question names, as [start, end) in seconds; none for a question without one."""
+    zone = _zone(timezone)
+    today = datetime.fromtimestamp(now, zone).date()
+    found: dict[Days, None] = {}
+    for pattern, read in _READERS:
+        for hit in pattern.finditer(question[:MAX_TEXT].lower()):
+            try:
+                found.update(dict.fromkeys(read(hit, today)))
+            except (ValueError, OverflowError):  # 31 February, or a year that no calendar has
+                continue
+    return tuple((_at(start, zone), _at(end, zone)) for start, end in tuple(found)[:MAX_RANGES])
+
+
+def _zone(timezone: str) -> tzinfo:
+    try:
+        return ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def _at(day: date, zone: tzinfo) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
+
+
+def _day(day: date) -> Days:
+    return day, day + timedelta(days=1)
+
+
+def _full(hit: re.Match[str], today: date) -> Iterator[Days]:
+    yield _day(date(int(hit[1]), int(hit[2]), int(hit[3])))
+
+
+def _either_year(month: int, day: int, today: date, year: str | None = None) -> Iterator[Days]:
+    for y in [int(year)] if year else [today.year, today.year - 1]:
+        if (month, day) != (2, 29) or y % 4 == 0:
+            yield _day(date(y, month, day))
+
+
+def _month_day(hit: re.Match[str], today: date) -> Iterator[Days]:
+    return _either_year(int(hit[1]), int(hit[2]), today)
+
+
+def _english(hit: re.Match[str], today: date) -> Iterator[Days]:
+    return _either_year(_MONTHS[hit["m"][:3]], int(hit["d"]), today, hit["y"])
+
+
+def _ago(count: str) -> int:
+    return int(count) if count.isdecimal() else _ZH_NUMBERS[count]
+
+
+def _days_ago(hit: re.Match[str], today: date) -> Iterator[Days]:
+    yield _day(today - timedelta(days=_ago(hit[1] or hit[2])))
+
+
+def _weeks_ago(hit: re.Match[str], today: date) -> Iterator[Days]:
+    yield _week(today, _ago(hit[1] or hit[2]))
+
+
+def _week(today: date, back: int) -> Days:
+    monday = today - timedelta(days=today.weekday() + 7 * back)
+    return monday, monday + timedelta(days=7)
+
+
+def _month(today: date, back: int) -> Days:
+    index = today.year * 12 + today.month - 1 - back
+    return date(index // 12, index % 12 + 1, 1), date((index + 1) // 12, (index + 1) % 12 + 1, 1)
+
+
+def _year(today: date, back: int) -> Days:
+    return date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
+
+
+def _weekday(weekday: int, today: date, back: int) -> Days:
+    return _day(_week(today, back)[0] + timedelta(days=weekday))
+
+
+def _english_weekday(hit: re.Match[str], today: date) -> Iterator[Days]:
+    """The most recent such day before today; "last Tuesday" may also mean the one in the week before this."""
+    weekday = _WEEKDAYS[hit[2][:3]]
+    recent = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
+    yield _day(recent)
+    if hit[1] == "last" and recent >= _week(today, 0)[0]:
+        yield _day(recent - timedelta(days=7))
+
+
+def _chinese_weekday(hit: re.Match[str], today: date) -> Iterator[Days]:
+    yield _weekday(_ZH_WEEKDAYS[hit[2][:3]], today, len(hit[1]))
+
+
+def _fixed(days: Callable[[date], Days]) -> Callable[[re.Match[str], date], Iterator[Days]]:
+    return lambda _, today: iter((days(today),))
+
+
+def _back(days: int) -> Callable[[date], Days]:
+    return lambda today: _day(today - timedelta(days=days))
+
+
+_READERS: list[tuple[re.Pattern[str], Callable[[re.Match[str], date], Iterator[Days]]]] = [
+    (re.compile(pattern), read)
+    for pattern, read in [
+        (r"(?<!\d)(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})(?!\d)", _full),
+        (r"(?<![\d年])(\d{1,2})月(\d{1,2})[日号]?(?!\d)", _month_day),
+        (rf"\b{_MONTH} {_DAY}{_MAYBE_YEAR}", _english),
+        (rf"\b{_DAY}(?: of)? {_MONTH}{_MAYBE_YEAR}", _english),
+        (r"大前天", _fixed(_back(3))),
+        (r"(?<!大)前天|\bday before yesterday\b", _fixed(_back(2))),
+        (r"昨[天晚日]|\byesterday\b|\blast night\b", _fixed(_back(1))),
+        (r"今[天晚早日]|\btoday\b|\bthis morning\b", _fixed(_back(0))),
+        (rf"{_NUMBER}天[之以]?前|\b(\d{{1,3}}) days? ago\b", _days_ago),
+        (rf"{_NUMBER}(?:个星期|周)[之以]?前|\b(\d{{1,3}}) weeks? ago\b", _weeks_ago),
+        (r"(?<!上)(上{0,2})个?(?:周|星期|礼拜)([一二三四五六日天])", _chinese_weekday),
+        (r"上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", _fixed(lambda t: _week(t, 2))),
+        (r"(?<!上)上个?(?:周|星期|礼拜)(?![一二三四五六日天])|\blast week\b", _fixed(lambda t: _week(t, 1))),
+        (r"[这本]个?(?:周|星期|礼拜)(?![一二三四五六日天])|\bthis week\b", _fixed(lambda t: _week(t, 0))),
+        (r"上个?月|\blast month\b", _fixed(lambda t: _month(t, 1))),
+        (r"[这本]个?月|\bthis month\b", _fixed(lambda t: _month(t, 0))),
+        (r"去年|\blast year\b", _fixed(lambda t: _year(t, 1))),
+        (r"今年|\bthis year\b", _fixed(lambda t: _year(t, 0))),
+        (rf"\b(last|on|this) {_WEEKDAY}", _english_weekday),
+    ]
+]  # fmt: skip

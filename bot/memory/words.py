@@ -1,0 +1,76 @@
+"""How text becomes words of the search index, and a question becomes a query that no text can break out of.
+
+SQLite's tokenizer takes a run of Chinese for one word, so such runs are cut into overlapping pairs on both sides; the
+last character stands alone too, which lets a single character be found as the beginning of a token.
+"""
+
+import re
+import unicodedata
+
+MAX_TEXT = 4000  # characters of a question that are looked at
+MAX_TERMS = 48  # different words that are searched for
+
+_CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_RUN = re.compile(f"[{_CJK}]+|[^{_CJK}\\W_]+")
+_IS_CJK = re.compile(f"[{_CJK}]")
+
+# Words that ask, or hold a sentence together, and say nothing of what is looked for.
+_ENGLISH = frozenset(
+    re.findall(
+        r"\w+",
+        """a about am an and any are as at be been being but by can could did do does doing for from had has have having
+        he her hers him his how i if in into is it its just let may me might mine my of on or our ours please she should
+        so some tell than that the their them then there these they this those to us was we were what whats when where
+        which who whom whose why will with would you your yours know remember remind s t d ll m re ve don doesn didn""",
+    )
+)
+_CHINESE = re.compile(
+    "什么时候|什么样|为什么|怎么样|是什么|有什么|叫什么|什么|哪一个|哪一天|哪一种|哪一部|哪一本|哪些|哪个|哪里|哪儿|哪天|哪位|"
+    "多少|怎么|怎样|如何|是否|有没有|是不是|能不能|可不可以|几点|几个|请问|请你|告诉我|还记得|记不记得|记得|知道|曾经|"
+    "曾|我们|你们|他们|她们|我的|你的|他的|她的|它的|我和你|和你|跟你|向你|对你|给我|我|你|您|吗|呢|吧|啊|呀|了|的|过|是|它|谁|请"
+)
+
+
+def for_index(text: str) -> str:
+    """Return the text as the index stores it."""
+    return " ".join(token for run in _runs(text) for token in _tokens(run))
+
+
+def terms(question: str) -> tuple[str, ...]:
+    """Return the different words of a question that are worth looking for; one ending in `*` is a beginning."""
+    asked = _CHINESE.sub(" ", _plain(question[:MAX_TEXT]))
+    found: dict[str, None] = {}
+    for run in _RUN.findall(asked):
+        if not _IS_CJK.match(run):
+            if run not in _ENGLISH:
+                found[run] = None
+        elif len(run) == 1:
+            found[f"{run}*"] = None
+        else:
+            found.update(dict.fromkeys(run[i : i + 2] for i in range(len(run) - 1)))
+    return tuple(found)[:MAX_TERMS]
+
+
+def match(words: tuple[str, ...]) -> str:
+    """Return the FTS5 query for any of these words, each quoted; empty for none."""
+    return " OR ".join(f'"{w[:-1]}"*' if w.endswith("*") else f'"{w}"' for w in (w.replace('"', "") for w in words))
+
+
+def coverage(marked: str, words: tuple[str, ...]) -> float:
+    """Return the share of the question's words that the index found, from the text with its matches marked."""
+    found = set(re.findall("\x01([^\x02]*)\x02", marked))
+    return min(1.0, len(found) / len(words)) if words else 0.0
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8")).lower()
+
+
+def _runs(text: str) -> list[str]:
+    return _RUN.findall(_plain(text))
+
+
+def _tokens(run: str) -> list[str]:
+    if not _IS_CJK.match(run):
+        return [run]
+    return [*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]

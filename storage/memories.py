@@ -1,0 +1,288 @@
+"""Memories: rows and their words in the search index. Team and owner stand in every WHERE, whoever calls.
+
+The words of the index are prepared by the caller, since how text becomes words is no matter of storage. Each change
+leaves an event that names the memory and never holds its content.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, select, text, update
+
+from storage.db import Tx
+from storage.memory_events import last_added, record
+from storage.memory_tables import memories
+from storage.records import Audience, Memory
+
+# No vowels and none of 0 1 l: an id is never a word by accident and is not misread. 28^4 = 614,656 for each owner.
+ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
+SHORT = 4
+FORGET_DEPTH = 50  # how far a chain of superseded memories is followed
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory found by words: `score` (higher is better) and `marked`, its words with the matches in `\\x01…\\x02`."""
+
+    memory: Memory
+    score: float
+    marked: str
+
+
+def draw_short_id() -> str:
+    """Return a random short id."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(SHORT))
+
+
+def add(
+    tx: Tx, memory: Memory, *, words: str, content_hash: str, actor: str, draw: Callable[[], str] = draw_short_id
+) -> Memory:
+    """Store a memory; `id` and `short_id` are given here. Returns it as stored."""
+    short_id = draw()
+    while get(tx, memory.team, memory.owner, short_id) is not None:
+        short_id = draw()
+    stored = replace(memory, id=_next_id(tx), short_id=short_id)
+    tx.execute(memories.insert().values(id=stored.id, **_values(stored, content_hash)))
+    _index(tx, stored, words)
+    record(tx, stored, "added", actor, stored.created)
+    return stored
+
+
+def get(tx: Tx, team: str, owner: str, short_id: str) -> Memory | None:
+    """Return the owner's memory with this short id, or None."""
+    row = tx.execute(select(memories).where(_mine(team, owner), memories.c.short_id == short_id)).first()
+    return None if row is None else _memory(row)
+
+
+def by_ids(tx: Tx, team: str, owner: str, ids: Sequence[int]) -> tuple[Memory, ...]:
+    """Return those of the owner's memories that still exist, in the order of `ids`."""
+    rows = tx.execute(select(memories).where(_mine(team, owner), memories.c.id.in_(ids)))
+    found = {row.id: _memory(row) for row in rows}
+    return tuple(found[i] for i in ids if i in found)
+
+
+def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, ...]:
+    """Return the owner's memories, superseded ones apart, that say the same once normalised; the oldest first."""
+    same = select(memories).where(
+        _mine(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
+    )
+    return tuple(_memory(row) for row in tx.execute(same.order_by(memories.c.id)))
+
+
+def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple[Memory, ...]:
+    """Return the owner's memories, superseded ones apart: active before archived, then the newest first."""
+    every = select(memories).where(_mine(team, owner), memories.c.status != "superseded")
+    order = (memories.c.status, memories.c.created.desc(), memories.c.id.desc())
+    return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
+
+
+def count(tx: Tx, team: str, owner: str) -> int:
+    """Count what `page` would show in all."""
+    kept = and_(_mine(team, owner), memories.c.status != "superseded")
+    return tx.execute(select(func.count()).select_from(memories).where(kept)).scalar_one()
+
+
+def search(
+    tx: Tx, team: str, owner: str, match: str, *, limit: int, audiences: Sequence[Audience] | None, live: float | None
+) -> list[Hit]:
+    """Return the owner's best hits for an FTS5 query, the best first.
+
+    `match` is a query over the column `words`. `audiences` restricts to these (None: all of the owner's). `live`
+    restricts to active memories that have not ended at that time; without it archived ones are found as well.
+    """
+    if not match:
+        return []
+    fts = text(
+        "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
+        " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
+    ).columns(memories.c.id)
+    found = fts.bindparams(match=f'owner : "{owner_token(team, owner)}" AND words : ({match})').subquery("found")
+    query: Select[Any] = (
+        select(memories, text("found.score"), text("found.marked"))
+        .join_from(found, memories, found.c.id == memories.c.id)
+        .where(_mine(team, owner), _seen(audiences), _live(live))
+        .order_by(text("found.score DESC"), memories.c.id.desc())
+        .limit(limit)
+    )
+    return [Hit(_memory(row), row.score, row.marked) for row in tx.execute(query)]
+
+
+def of_types(
+    tx: Tx,
+    team: str,
+    owner: str,
+    types: Sequence[str],
+    *,
+    limit: int,
+    audiences: Sequence[Audience] | None,
+    live: float,
+) -> tuple[Memory, ...]:
+    """Return live memories of these types, the most important and newest first."""
+    query = select(memories).where(_mine(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
+    query = query.order_by(memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc()).limit(limit)
+    return tuple(_memory(row) for row in tx.execute(query))
+
+
+def in_time(
+    tx: Tx,
+    team: str,
+    owner: str,
+    start: float,
+    end: float,
+    *,
+    limit: int,
+    audiences: Sequence[Audience] | None,
+    live: float,
+) -> tuple[Memory, ...]:
+    """Return live memories about (or, without a date of their own, from) the time [start, end), the newest first."""
+    when = func.coalesce(memories.c.valid_from, memories.c.created)
+    query = select(memories).where(_mine(team, owner), when >= start, when < end, _seen(audiences), _live(live))
+    return tuple(_memory(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
+
+
+def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str, actor: str) -> None:
+    """Store a memory's new values under its id, index its words anew and record `event`."""
+    mine = and_(_mine(memory.team, memory.owner), memories.c.id == memory.id)
+    if tx.execute(update(memories).where(mine).values(**_values(memory, content_hash))).rowcount:
+        tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": memory.id})
+        _index(tx, memory, words)
+        record(tx, memory, event, actor, memory.updated)
+
+
+def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forgotten") -> int:
+    """Delete a memory, what it superseded, and their words; only events without content stay. Returns how many."""
+    gone = [memory.id]
+    for _ in range(FORGET_DEPTH):
+        older = select(memories.c.id).where(
+            _mine(memory.team, memory.owner), memories.c.superseded_by.in_(gone), memories.c.id.not_in(gone)
+        )
+        more = list(tx.execute(older).scalars())
+        if not more:
+            break
+        gone += more
+    mine = and_(_mine(memory.team, memory.owner), memories.c.id.in_(gone))
+    deleted = tx.execute(delete(memories).where(mine).returning(memories.c.id)).scalars().all()
+    for i in deleted:
+        tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": i})
+        record(tx, replace(memory, id=i), event, actor, now)
+    return len(deleted)
+
+
+def used(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
+    """Count one use of each of these memories of the owner."""
+    mine = and_(_mine(team, owner), memories.c.id.in_(ids))
+    tx.execute(update(memories).where(mine).values(hits=memories.c.hits + 1, last_used=now))
+
+
+def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, now: float) -> int:
+    """Take active memories out of recall; the owner still sees them in the list. Returns how many changed."""
+    mine = and_(_mine(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
+    changed = tx.execute(update(memories).where(mine).values(status="archived").returning(memories)).all()
+    for row in changed:
+        record(tx, _memory(row), "archived", actor, now)
+    return len(changed)
+
+
+def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
+    """Return the groups of the owner's active memories that say the same once normalised, each the oldest first."""
+    active = and_(_mine(team, owner), memories.c.status == "active")
+    twice = select(memories.c.content_hash).where(active).group_by(memories.c.content_hash).having(func.count() > 1)
+    rows = tx.execute(select(memories).where(active, memories.c.content_hash.in_(twice)).order_by(memories.c.id))
+    groups: dict[str, list[Memory]] = {}
+    for row in rows:
+        groups.setdefault(row.content_hash, []).append(_memory(row))
+    return [tuple(group) for group in groups.values()]
+
+
+def owners(tx: Tx) -> list[tuple[str, str]]:
+    """Return (team, owner) of everyone who has memories."""
+    rows = tx.execute(select(memories.c.team, memories.c.owner).distinct().order_by(memories.c.team, memories.c.owner))
+    return [(row.team, row.owner) for row in rows]
+
+
+def owner_token(team: str, owner: str) -> str:
+    """Return the one word that stands for an owner in the index; hexadecimal, so that no id can be query syntax."""
+    return f"o{f'{team} {owner}'.encode().hex()}"
+
+
+def _next_id(tx: Tx) -> int:
+    """One more than any id ever given: SQLite reuses a deleted row's number, and events must keep their meaning."""
+    return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added(tx)) + 1
+
+
+def _index(tx: Tx, memory: Memory, words: str) -> None:
+    tx.execute(
+        text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)"),
+        {"id": memory.id, "owner": owner_token(memory.team, memory.owner), "words": words},
+    )
+
+
+def _mine(team: str, owner: str) -> ColumnElement[bool]:
+    return and_(memories.c.team == team, memories.c.owner == owner)
+
+
+def _seen(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
+    if audiences is None:
+        return and_(True)
+    return or_(
+        False,
+        *(
+            and_(memories.c.audience == _spelt(a), memories.c.audience_channel.is_not_distinct_from(a.channel))
+            for a in audiences
+        ),
+    )
+
+
+def _live(now: float | None) -> ColumnElement[bool]:
+    if now is None:
+        return memories.c.status != "superseded"
+    ends = memories.c.valid_until
+    return and_(memories.c.status == "active", or_(ends.is_(None), ends > now))
+
+
+def _spelt(audience: Audience) -> str:
+    return f"{audience.kind}+shared" if audience.shared else audience.kind
+
+
+def _values(memory: Memory, content_hash: str) -> dict[str, Any]:
+    fields = (
+        "team owner short_id content type kind confidence importance valid_from valid_until status superseded_by"
+        " source_channel source_ts permalink created updated last_used hits"
+    )
+    return {
+        **{name: getattr(memory, name) for name in fields.split()},
+        "audience": _spelt(memory.audience),
+        "audience_channel": memory.audience.channel,
+        "tags": list(memory.tags),
+        "content_hash": content_hash,
+    }
+
+
+def _memory(row: Row[Any]) -> Memory:
+    kind, _, shared = row.audience.partition("+")
+    return Memory(
+        id=row.id,
+        team=row.team,
+        owner=row.owner,
+        short_id=row.short_id,
+        audience=Audience(kind, row.audience_channel, bool(shared)),
+        content=row.content,
+        type=row.type,
+        kind=row.kind,
+        tags=tuple(row.tags),
+        confidence=row.confidence,
+        importance=row.importance,
+        valid_from=row.valid_from,
+        valid_until=row.valid_until,
+        status=row.status,
+        superseded_by=row.superseded_by,
+        source_channel=row.source_channel,
+        source_ts=row.source_ts,
+        permalink=row.permalink,
+        created=row.created,
+        updated=row.updated,
+        last_used=row.last_used,
+        hits=row.hits,
+    )

@@ -1,0 +1,40 @@
+"""Who did what to which memory and when: the record that outlives the memory, and never says what it said."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from storage.db import Tx
+from storage.memory_tables import memory_events
+from storage.records import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEvent:
+    """What happened to a memory. `actor` is a user id, or the name of a job."""
+
+    memory: int
+    event: str
+    actor: str
+    at: float
+
+
+def record(tx: Tx, memory: Memory, event: str, actor: str, at: float) -> None:
+    """Add an event about a memory."""
+    values = {"team": memory.team, "owner": memory.owner, "memory": memory.id, "event": event, "actor": actor, "at": at}
+    tx.execute(memory_events.insert().values(values))
+
+
+def events(tx: Tx, team: str, owner: str, memory: int | None = None) -> list[MemoryEvent]:
+    """Return what happened to the owner's memories (or to one of them), in order."""
+    query = select(memory_events).where(memory_events.c.team == team, memory_events.c.owner == owner)
+    if memory is not None:
+        query = query.where(memory_events.c.memory == memory)
+    rows = tx.execute(query.order_by(memory_events.c.id))
+    return [MemoryEvent(row.memory, row.event, row.actor, row.at) for row in rows]
+
+
+def last_added(tx: Tx) -> int:
+    """Return the number of the memory that was added last, whether it still exists or not; 0 before the first."""
+    added = select(memory_events.c.memory).where(memory_events.c.event == "added")
+    return tx.execute(added.order_by(memory_events.c.id.desc()).limit(1)).scalar() or 0

@@ -1,0 +1,48 @@
+"""A migrated store for tests, and people and places to fill it with."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.memory import policy, words
+from storage import memories
+from storage.db import Database, Tx
+from storage.migrate import migrate
+from storage.records import Audience, Memory, Person, Place
+
+NOW = 1_790_000_000.0
+DAY = 86400.0
+ANN = Person("T1", "UANN", "Ann")
+BEN = Person("T1", "UBEN", "Ben", locale="zh-CN", timezone="Asia/Shanghai")
+DM = Place("T1", "D1", "im")
+ROOM = Place("T1", "C1", "private")
+HALL = Place("T1", "C2", "public")
+FAIR = Place("T1", "C3", "public", shared=True)
+
+
+@asynccontextmanager
+async def store(folder: Path) -> AsyncIterator[Database]:
+    """Open an empty store in a folder, at the newest revision."""
+    db = await Database.open(f"sqlite+aiosqlite:///{folder}/hermes.db")
+    try:
+        await migrate(db)
+        yield db
+    finally:
+        await db.close()
+
+
+def note(content: str, owner: Person = ANN, audience: Audience | None = None, **values: object) -> Memory:
+    """A memory that is not stored yet."""
+    fields = {"created": NOW, "updated": NOW, **values}
+    return Memory(0, owner.team, owner.id, "", audience or Audience("dm"), content, **fields)  # type: ignore[arg-type]
+
+
+def keep(tx: Tx, memory: Memory) -> Memory:
+    """Store a memory as the front door would."""
+    return memories.add(
+        tx,
+        memory,
+        words=words.for_index(memory.content),
+        content_hash=policy.content_hash(memory.content),
+        actor=memory.owner,
+    )

@@ -1,0 +1,59 @@
+"""Tools and calls that the tests of this folder share."""
+
+import asyncio
+from typing import Any
+
+from bot.ports import ModelCall, ToolContext
+from storage.records import ToolCall
+from tools.arguments import arguments_hash
+from tools.declaration import Tool, tool
+
+
+@tool(effect="read")
+async def weather(city: str, days: int = 1) -> dict[str, Any]:
+    """Tell the weather.
+
+    city: the city's name
+    """
+    return {"city": city, "days": days}
+
+
+@tool(effect="write")
+async def send_money(context: ToolContext, to: str, amount: int) -> str:
+    """Send money."""
+    return f"{amount} to {to} with {context.key}"
+
+
+@tool(effect="danger", roles=("admin",))
+async def wipe() -> str:
+    """Wipe everything."""
+    return "gone"
+
+
+def asked(name: str, arguments: str, provider_id: str = "p1") -> ModelCall:
+    return ModelCall(id=provider_id, name=name, arguments=arguments)
+
+
+def call_of(tool: Tool, attempt: int = 0, **arguments: Any) -> ToolCall:
+    return ToolCall(
+        id="c1",
+        session="s1",
+        turn=1,
+        step=1,
+        position=0,
+        provider_id="p1",
+        name=tool.name,
+        arguments=arguments,
+        arguments_hash=arguments_hash(tool.name, arguments),
+        effect=tool.effect,
+        decision="allow",
+        state="running",  # type: ignore[arg-type]
+        repeatable=tool.repeatable,
+        key="key-1",
+        requester="U1",
+        attempt=attempt,
+    )
+
+
+async def never() -> None:
+    await asyncio.Event().wait()

@@ -1,0 +1,72 @@
+"""The registry: what is available, in an order that never moves by itself."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.tools.samples import send_money, weather, wipe
+from tools.policy import Policy, ToolRule
+from tools.registry import Registry
+
+remote = replace(weather, name="files_stat", source="mcp:files")
+other = replace(weather, name="files_copy", source="mcp:files", effect="write")
+
+
+def test_schemas_are_in_chat_completions_form_and_byte_stable() -> None:
+    registry = Registry([weather, send_money])
+    first = json.dumps(registry.schemas())
+    assert registry.schemas()[0] == {
+        "type": "function",
+        "function": {"name": "weather", "description": "Tell the weather.", "parameters": weather.parameters},
+    }
+    registry.replace("mcp:files", [remote, other])
+    with_server = json.dumps(registry.schemas())
+    registry.replace("mcp:files", [])
+    assert json.dumps(registry.schemas()) == first
+    registry.replace("mcp:files", [other, remote])
+    assert json.dumps(registry.schemas()) == with_server
+    assert registry.names() == ("weather", "send_money", "files_copy", "files_stat")
+
+
+def test_the_caller_may_change_the_list_without_changing_the_registry() -> None:
+    registry = Registry([weather])
+    registry.schemas().clear()
+    assert len(registry.schemas()) == 1
+
+
+def test_a_denied_tool_is_known_but_not_offered() -> None:
+    registry = Registry([weather, wipe], Policy(rules={"wipe": ToolRule(risk="deny")}))
+    assert [s["function"]["name"] for s in registry.schemas()] == ["weather"]
+    assert registry.get("wipe") is wipe
+
+
+def test_a_server_takes_no_name_that_is_held_and_no_schema_that_reaches_out() -> None:
+    registry = Registry([weather])
+    stolen = replace(weather, source="mcp:evil", effect="danger")
+    reaching = replace(remote, parameters={"$ref": "http://127.0.0.1:9/x"})
+    unsayable = replace(remote, name="a b")
+    problems = registry.replace("mcp:evil", [stolen, reaching, unsayable, replace(other, source="mcp:evil")])
+    assert len(problems) == 3
+    assert "held by built-in" in problems[0]
+    assert registry.get("weather") is weather
+    assert registry.names() == ("weather", "files_copy")
+
+
+def test_two_tools_of_the_house_with_one_name_are_an_error() -> None:
+    with pytest.raises(ValueError, match="weather"):
+        Registry([weather, weather])
+
+
+def test_the_rows_for_people_are_in_their_language() -> None:
+    registry = Registry([weather, send_money])
+    registry.replace("mcp:files", [other])
+    rows = registry.describe("en-US")
+    assert [(r.name, r.effect, r.decision, r.source) for r in rows] == [
+        ("weather", "read", "allow", "built-in"),
+        ("send_money", "write", "ask", "built-in"),
+        ("files_copy", "write", "ask", "mcp:files"),
+    ]
+    assert rows[0].line == "Tell the weather."
+    assert rows[1].decision_word == "asks first"
+    assert registry.describe("zh-CN")[1].decision_word == "先征得同意"

@@ -43,10 +43,11 @@ def get(tx: Tx, approval: str, team: str) -> Approval | None:
 
 
 def vote(tx: Tx, approval: str, user: str, verdict: str, now: float) -> None:
-    """Record a person's vote; their newest one counts."""
+    """Record a person's vote, which the card has to show; their newest one counts."""
     new = upsert(votes).values(approval=approval, user=user, verdict=verdict, at=now)
     keys = ["approval", "user"]
     tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"verdict": verdict, "at": now}))
+    tx.execute(update(approvals).where(approvals.c.id == approval).values(shown_status=None))
 
 
 def votes_of(tx: Tx, approval: str) -> list[tuple[str, str]]:

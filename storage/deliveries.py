@@ -38,11 +38,11 @@ def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
     tx.execute(update(deliveries).where(*mine).values(ts=ts, updated=now))
 
 
-def complete(tx: Tx, key: str, content: dict[str, Any], now: float) -> None:
-    """Record what the answer says as a whole: from now on it is owed even if this process ends."""
-    mine = (deliveries.c.key == key, deliveries.c.state.in_(OWED))
+def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
+    """Record what a turn's answer says as a whole: from now on it is owed even if this process ends."""
+    mine = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
     values = {"content": content, "state": DeliveryState.SENDING, "updated": now}
-    tx.execute(update(deliveries).where(*mine).values(**values))
+    tx.execute(update(deliveries).where(*mine, deliveries.c.state.in_(OWED)).values(**values))
 
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:

@@ -66,9 +66,9 @@ def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int |
     return None if row is None else (_row(row), row.state, row.turn)
 
 
-def rewrite(tx: Tx, row: int, text: str) -> None:
+def rewrite(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
     """Replace a waiting message's text by its edit."""
-    tx.execute(update(inbox).where(inbox.c.id == row).values(text=text))
+    tx.execute(update(inbox).where(inbox.c.id == row).values(text=text, addressed=addressed))
 
 
 def count_waiting(tx: Tx, session: str) -> int:

@@ -9,9 +9,10 @@ from storage.tables import journal
 
 
 def record(
-    tx: Tx, kind: str, *, session: str | None, turn: int | None, user: str | None, detail: dict[str, Any], at: float
+    tx: Tx, kind: str, where: tuple[str | None, int | None], *, user: str | None, detail: dict[str, Any], at: float
 ) -> None:
-    """Add one line."""
+    """Add one line; `where` is session and turn."""
+    session, turn = where
     tx.execute(insert(journal).values(kind=kind, session=session, turn=turn, user=user, detail=detail, at=at))
 
 

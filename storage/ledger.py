@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from storage.records import CallState, ToolCall
 from storage.tables import attempts, tool_calls
@@ -19,11 +19,21 @@ def enter(tx: Tx, call: ToolCall, now: float) -> None:
     tx.execute(insert(tool_calls).values(**row, created=now, updated=now))
 
 
-def start(tx: Tx, call: str, attempt: int, fence: int, now: float) -> None:
-    """Record that an attempt is about to be dispatched."""
+def start(tx: Tx, call: str, fence: int, now: float) -> int:
+    """Record that the next attempt is about to be dispatched; return its number."""
+    last = tx.execute(select(func.max(attempts.c.number)).where(attempts.c.call == call)).scalar()
+    number = (last or 0) + 1
     mine = tool_calls.c.id == call
-    tx.execute(update(tool_calls).where(mine).values(state=CallState.RUNNING, attempt=attempt, updated=now))
-    tx.execute(insert(attempts).values(call=call, number=attempt, state=CallState.RUNNING, fence=fence, started=now))
+    tx.execute(update(tool_calls).where(mine).values(state=CallState.RUNNING, attempt=number, updated=now))
+    tx.execute(insert(attempts).values(call=call, number=number, state=CallState.RUNNING, fence=fence, started=now))
+    return number
+
+
+def retry(tx: Tx, call: str, fence: int, now: float) -> int:
+    """Record that the running attempt failed and the next is about to be dispatched with the same key."""
+    running = (attempts.c.call == call, attempts.c.state == CallState.RUNNING)
+    tx.execute(update(attempts).where(*running).values(state=CallState.FAILED, finished=now, error="tried again"))
+    return start(tx, call, fence, now)
 
 
 def settle(
@@ -36,15 +46,6 @@ def settle(
     tx.execute(update(attempts).where(*running).values(state=state, finished=now, error=error))
 
 
-def late_outcome(tx: Tx, call: str, attempt: int, state: CallState, now: float) -> None:
-    """Record an attempt's outcome that came too late to matter to the session: `unknown` may become known."""
-    mine = (attempts.c.call == call, attempts.c.number == attempt, attempts.c.state == CallState.UNKNOWN)
-    changed = tx.execute(update(attempts).where(*mine).values(state=state, finished=now)).rowcount
-    if changed:
-        unknown = (tool_calls.c.id == call, tool_calls.c.state == CallState.UNKNOWN)
-        tx.execute(update(tool_calls).where(*unknown).values(state=state, updated=now))
-
-
 def get(tx: Tx, call: str) -> ToolCall:
     """Return one call. Raises LookupError for an id that never was."""
     row = tx.execute(_BY_ID, {"id": call}).one_or_none()
@@ -53,11 +54,10 @@ def get(tx: Tx, call: str) -> ToolCall:
     return _call(row)
 
 
-def equal_unknown(tx: Tx, session: str, name: str, arguments_hash: str) -> bool:
-    """Tell whether an equal call of this session has an outcome that nobody knows."""
-    where = (tool_calls.c.session == session, tool_calls.c.name == name, tool_calls.c.state == CallState.UNKNOWN)
-    query = select(tool_calls.c.id).where(*where, tool_calls.c.arguments_hash == arguments_hash).limit(1)
-    return tx.execute(query).scalar() is not None
+def unknown(tx: Tx, session: str) -> frozenset[str]:
+    """Return the argument hashes of the session's calls whose outcome nobody knows."""
+    where = (tool_calls.c.session == session, tool_calls.c.state == CallState.UNKNOWN)
+    return frozenset(tx.execute(select(tool_calls.c.arguments_hash).where(*where)).scalars())
 
 
 def of_session(tx: Tx, session: str) -> list[ToolCall]:

@@ -1,0 +1,159 @@
+"""One request to the model: read what it needs, keep it within the budget, review what comes back."""
+
+import logging
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from bot.memory import recall
+from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
+from bot.session import compaction, context, prompt
+from bot.session.deps import Deps
+from bot.session.effects import AskModel
+from bot.session.events import ModelFailed, Proposed, Replied
+from bot.session.tokens import calibrate, count
+from storage import ledger, people, sessions, transcripts, turns
+from storage.db import Tx
+from storage.records import Entry, Memory, Person, Place, Session, Turn
+from tools.review import review
+
+log = logging.getLogger(__name__)
+COMPACT_TO = 0.6  # of the history budget, once it is full
+COMPACT_HARD = 0.35  # after the endpoint said that the request does not fit
+SAME_FAILURES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """What one request is made of, read in one go."""
+
+    session: Session
+    beside: dict[str, Any]  # summary, fields, calibration…
+    entries: list[Entry]
+    turn: Turn
+    person: Person | None
+    place: Place | None
+    memories: tuple[Memory, ...]
+    unknown: frozenset[str]
+
+
+def read_packet(tx: Tx, session: str, number: int) -> Packet:
+    """Read what a request for turn `number` needs."""
+    state = sessions.load(tx, session)
+    beside = sessions.context_of(tx, session)
+    turn = turns.get(tx, session, number) or Turn(session, number, state.requester)
+    person = people.person(tx, state.thread.team, turn.requester)
+    place = people.place(tx, state.thread.team, state.thread.channel)
+    where = place[0] if place else None
+    memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()
+    entries = transcripts.read(tx, session, beside["summary_seq"])
+    return Packet(state, beside, entries, turn, person, where, memories, ledger.unknown(tx, session))
+
+
+async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied | ModelFailed:
+    """Make the request; an endpoint that says it does not fit is asked once more after compaction."""
+    packet = await deps.db.read(read_packet, session, act.turn)
+    if _history_tokens(packet) > deps.settings.history_tokens:
+        packet = await compact(deps, packet, deps.settings.history_tokens * COMPACT_TO)
+    try:
+        try:
+            return await _ask(deps, packet, act, sink)
+        except ModelError as error:
+            if error.code != "overflow":
+                raise
+            packet = await compact(deps, packet, _history_tokens(packet) * COMPACT_HARD)
+            return await _ask(deps, packet, act, sink)
+    except ModelError as error:
+        log.warning("the model gave no reply", extra={"session": session, "turn": act.turn, "code": error.code})
+        return ModelFailed(act.turn, act.step, error.code, sink.shown)
+
+
+async def _ask(deps: Deps, packet: Packet, act: AskModel, sink: Reply) -> Replied | ModelFailed:
+    last = act.number >= deps.settings.max_steps
+    began = deps.now()
+    messages = _messages(deps, packet)
+    offered = deps.registry.schemas()
+    reply = await deps.model.ask(
+        ModelRequest(
+            messages=messages,
+            tools=offered,
+            tool_choice="none" if last and offered else "auto",
+            max_tokens=deps.settings.output_tokens,
+        ),
+        sink,
+    )
+    _account(deps, packet, act, reply, messages, deps.now() - began)
+    if reply.calls and last:
+        return ModelFailed(act.turn, act.step, "max_steps", reply.text)
+    if not reply.calls and not reply.text.strip():
+        return ModelFailed(act.turn, act.step, "empty", "")
+    if _stuck(packet, reply.calls):
+        return ModelFailed(act.turn, act.step, "stuck", reply.text)
+    reviewed = review(deps.registry, deps.policy, reply.calls, packet.turn.requester, packet.unknown)
+    for one in reviewed:
+        deps.watch.arguments("invalid" if one.invalid else "repaired" if one.repaired else "valid")
+    return Replied(act.turn, act.step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
+
+
+def _messages(deps: Deps, packet: Packet) -> list[dict[str, Any]]:
+    summary = packet.beside["summary"] or {}
+    history = context.History(
+        packet.entries,
+        summary=compaction.written(summary),
+        fields="",
+        shed=int(summary.get("shed", 0)),
+        direct=packet.session.kind == "im",
+    )
+    note = prompt.turn_note(packet.person, packet.place, packet.memories, packet.turn.started)
+    return context.build(prompt.system(deps.settings.system_prompt, deps.missing()), history, packet.turn.number, note)
+
+
+def _account(
+    deps: Deps, packet: Packet, act: AskModel, reply: ModelReply, messages: list[dict[str, Any]], seconds: float
+) -> None:
+    """Store what the request cost, with the next commit, and learn how this server counts."""
+    use = reply.usage
+    deps.watch.tokens(use.prompt, use.completion, use.cached)
+    row = {"turn": act.turn, "model": reply.model, "prompt": use.prompt, "completion": use.completion}
+    more = {"cached": use.cached, "seconds": seconds, "at": deps.now()}
+    deps.db.write_soon(turns.used, packet.session.id, act.step, {**row, **more})
+    if use.prompt:
+        old = packet.beside["calibration"]
+        estimated = sum(count(str(m.get("content") or "")) for m in messages)
+        new = calibrate(old, estimated, use.prompt)
+        if abs(new - old) > 0.05 * old:
+            deps.db.write_soon(sessions.put, packet.session.id, calibration=new)
+
+
+def _history_tokens(packet: Packet) -> float:
+    return sum(e.tokens for e in packet.entries) * float(packet.beside["calibration"])
+
+
+async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
+    """Sum up the older part of the transcript and store the summary; first old long results are shortened."""
+    keep = keep_tokens / float(packet.beside["calibration"])
+    upto = context.cut(packet.entries, keep, deps.settings.keep_turns)
+    if not upto:
+        return packet
+    earlier = packet.beside["summary"]
+    old = [e for e in packet.entries if e.seq <= upto]
+    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.summary_model)
+    summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
+    await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
+    log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})
+    return await deps.db.read(read_packet, packet.session.id, packet.turn.number)
+
+
+def _stuck(packet: Packet, calls: tuple[ModelCall, ...]) -> bool:
+    """Tell whether a call that failed twice in the same way in this turn is proposed a third time."""
+    results = {e.content["call"]: e.content["text"] for e in packet.entries if e.role == "tool"}
+    failures: dict[tuple[str, str, str], int] = {}
+    for entry in packet.entries:
+        if entry.role == "assistant" and entry.turn == packet.turn.number:
+            for call in entry.content["calls"]:
+                result = results.get(call["id"], "")
+                if result.startswith('{"ok": false') and '"awaiting_approval"' not in result:
+                    known = (call["name"], call.get("raw") or context.dumps(call["arguments"]), result)
+                    failures[known] = failures.get(known, 0) + 1
+    again = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
+    return any((c.name, text) in again for c in calls for text in (c.arguments, context.canonical(c.arguments)))

@@ -1,0 +1,52 @@
+"""What the runner and its actors work with: built once in `bot/app.py`."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.ports import Chat, Clock, Model
+from bot.session.watch import Watch
+from bot.session.world import World
+from storage.db import Database
+from tools.executor import Executor
+from tools.policy import Policy
+from tools.registry import Registry
+
+
+async def _at_once() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a turn is run. Budgets are in tokens; times in seconds."""
+
+    max_steps: int = 10
+    keep_turns: int = 5
+    turn_timeout_s: float = 600.0
+    history_tokens: int = 11_000
+    output_tokens: int | None = None
+    system_prompt: str | None = None
+    summary_model: str | None = None
+    history_read_s: float = 3.0
+    shutdown_s: float = 20.0
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """The house around a session."""
+
+    db: Database
+    chat: Chat
+    model: Model
+    registry: Registry
+    policy: Policy
+    executor: Executor
+    world: World
+    settings: Settings
+    files_root: Path
+    now: Clock
+    watch: Watch
+    ready: Callable[[], Awaitable[None]] = _at_once  # waits briefly for MCP servers in their first connection
+    missing: Callable[[], Sequence[str]] = tuple  # the servers that are not ready

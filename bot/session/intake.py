@@ -1,0 +1,153 @@
+"""Intake: one transaction that makes an event durable before Slack is told that it arrived."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bot.session.follow_ups import Rules, addressed, answers, command, may_use
+from storage import inbox, people, sessions
+from storage.db import Tx
+from storage.records import InboxRow, Incoming, Phase, Session, Thread
+
+AT_WORK = (Phase.REASONING, Phase.WAITING_TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What intake did. `session` is the one to wake; `tell` a text key for the author, who sees that it waits."""
+
+    session: str | None = None
+    new: bool = False
+    opens: bool = False
+    tell: str | None = None
+
+
+NOTHING = Received()
+
+
+def receive(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
+    """Store what arrived; the same event, or the other event of the same message, changes nothing."""
+    session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
+    match incoming.kind:
+        case "message":
+            return _message(tx, session, incoming, rules, now)
+        case "stop":
+            return NOTHING if session is None else _stop(tx, session, incoming, now)
+        case _:
+            return _changed(tx, incoming, rules, now)
+
+
+def _message(tx: Tx, session: Session | None, incoming: Incoming, rules: Rules, now: float) -> Received:
+    spoken_to = addressed(incoming, rules.me)
+    if session is None:
+        if not spoken_to:
+            return NOTHING
+        session = sessions.open_new(
+            tx, Thread(incoming.team, incoming.channel, incoming.root), incoming.place, incoming.shared, now
+        )
+        if incoming.top_level or incoming.root == incoming.ts:
+            sessions.put(tx, session.id, hydrated=True)
+    word = command(incoming.text, rules.me) if spoken_to else None
+    if word is not None:
+        return _word(tx, session, incoming, word, now)
+    heard = spoken_to or answers(rules.follow_ups, incoming.text, _authors(tx, session), incoming.user)
+    person = people.person(tx, incoming.team, incoming.user)
+    access = may_use(rules.access, person, incoming.channel, now)
+    full = heard and inbox.count_waiting(tx, session.id) >= rules.queue_limit
+    row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
+    if access == "refused" and heard:
+        row["state"] = "refused"
+    if inbox.put(tx, row) is None:
+        return NOTHING
+    return Received(session.id, True, heard, _tell(session, incoming.user, heard, access, full))
+
+
+def _tell(session: Session, user: str, heard: bool, access: str, full: bool) -> str | None:
+    if not heard:
+        return None
+    if access == "refused":
+        return "access.refused"
+    if full:
+        return "queue.full"
+    return "queue.waits" if session.phase in AT_WORK and user != session.requester else None
+
+
+def _authors(tx: Tx, session: Session) -> set[str] | None:
+    known = sessions.context_of(tx, session.id)["hydrated"]
+    return inbox.authors(tx, session.id) if known else None
+
+
+def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], now: float) -> Received:
+    name, rest = word
+    kind = "stop" if name == "stop" else "command"
+    row = _row(session, incoming, kind, now, data={"word": name, "rest": rest, "at": float(incoming.ts)})
+    stored = inbox.put(tx, row)
+    return NOTHING if stored is None else Received(session.id, True)
+
+
+def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
+    data = {"streams": list(incoming.streams), "at": incoming.event_time}
+    stored = inbox.put(tx, _row(session, incoming, "stop", now, data=data, variant=incoming.event_id))
+    return NOTHING if stored is None else Received(session.id, True)
+
+
+def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
+    """An edit or a delete: of what waits it applies, of what is being answered it joins or stops, else it is a note."""
+    found = inbox.find(tx, incoming.team, incoming.channel, incoming.ts)
+    if found is None:
+        return NOTHING
+    row, state, turn = found
+    deleted = incoming.kind == "delete"
+    if state == "waiting":
+        if deleted:
+            inbox.mark(tx, [row.id], "deleted")
+        else:
+            inbox.rewrite(tx, row.id, incoming.text, addressed=row.addressed or addressed(incoming, rules.me))
+        return Received(row.session, True)
+    if state != "taken":
+        return NOTHING
+    session = sessions.load(tx, row.session)
+    answering = row.addressed and turn == session.turn and session.phase in AT_WORK
+    stored = inbox.put(tx, _change_row(session, row, incoming, now, answering=answering))
+    return NOTHING if stored is None else Received(session.id, True)
+
+
+def _change_row(session: Session, row: InboxRow, incoming: Incoming, now: float, *, answering: bool) -> dict[str, Any]:
+    data = {"change": incoming.kind, "of": incoming.ts, "at": incoming.event_time}
+    variant = f"{incoming.kind}:{incoming.edited_ts or incoming.event_id}"
+    if incoming.kind == "delete" and answering:
+        return _row(
+            session, incoming, "stop", now, data={**data, "deleted": True, "turn": session.turn}, variant=variant
+        )
+    joins = answering and incoming.kind == "edit" and row.user == session.requester
+    return _row(
+        session,
+        incoming,
+        "message" if joins else "context",
+        now,
+        addressed=joins,
+        data=data,
+        variant=variant,
+        ts=incoming.edited_ts or incoming.ts,
+        user=row.user,
+    )
+
+
+def _row(session: Session, incoming: Incoming, kind: str, now: float, **beside: Any) -> dict[str, Any]:
+    return {
+        "session": session.id,
+        "team": incoming.team,
+        "channel": incoming.channel,
+        "ts": incoming.ts,
+        "kind": kind,
+        "variant": "",
+        "event_id": incoming.event_id or None,
+        "user": incoming.user,
+        "text": incoming.text,
+        "addressed": False,
+        "access": "granted",
+        "state": "waiting",
+        "turn": None,
+        "data": {},
+        "received": now,
+        **beside,
+    }

@@ -1,0 +1,136 @@
+"""Learning from Slack what a turn needs to know first: who writes, where, and what was said before Hermes came."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from bot.ports import ChatError, Posted
+from bot.session.deps import Deps
+from bot.session.follow_ups import Rules, may_use
+from bot.session.rows import Needs
+from storage import inbox, people, sessions
+from storage.db import Tx
+from storage.records import Person, Place, Session
+
+log = logging.getLogger(__name__)
+EARLIER_MESSAGES = 50
+LOOKUP_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What could be learnt; `tried` holds what could not, so that it is not asked for again at once."""
+
+    people: tuple[Person, ...] = ()
+    place: Place | None = None
+    history: tuple[Posted, ...] | None = None
+    tried: frozenset[str] = frozenset()
+
+
+async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[str], list[str]]:
+    """Ask Slack and store the answers. Return what could not be learnt, and whom access was refused."""
+    found, place, history = await asyncio.gather(
+        asyncio.gather(*(_person(deps, session, user) for user in needs.people)),
+        _place(deps, session) if needs.place else _nothing(),
+        _history(deps, session) if needs.history else _nothing(),
+    )
+    tried = {user for user, person in zip(needs.people, found, strict=True) if person is None}
+    if needs.place and place is None:
+        tried.add("place")
+    if needs.history and history is None:
+        tried.add("history")
+    learnt = Learnt(tuple(p for p in found if p), place, history, frozenset(tried))
+    refused = await deps.db.write(store, session.id, learnt, deps.world.rules, deps.now())
+    return learnt.tried, refused
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def _person(deps: Deps, session: Session, user: str) -> Person | None:
+    try:
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            return await deps.chat.person(session.thread.team, user)
+    except (ChatError, TimeoutError) as error:
+        if isinstance(error, ChatError) and error.code in ("user_not_found", "user_not_visible"):
+            return Person(session.thread.team, user, user, external=True, fetched=deps.now())
+        log.warning("a person could not be looked up", extra={"user": user, "reason": str(error)})
+        return None
+
+
+async def _place(deps: Deps, session: Session) -> Place | None:
+    try:
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            return await deps.chat.place(session.thread.team, session.thread.channel)
+    except (ChatError, TimeoutError) as error:
+        log.warning("a channel could not be looked up", extra={"reason": str(error)})
+        return None  # unknown place: no memory is used
+
+
+async def _history(deps: Deps, session: Session) -> tuple[Posted, ...] | None:
+    try:
+        async with asyncio.timeout(deps.settings.history_read_s):
+            return tuple(await deps.chat.read_thread(session.thread, limit=EARLIER_MESSAGES))
+    except (ChatError, TimeoutError) as error:
+        log.warning("a thread could not be read", extra={"session": session.id, "reason": str(error)})
+        return None
+
+
+def store(tx: Tx, session: str, learnt: Learnt, rules: Rules, now: float) -> list[str]:
+    """Store what was learnt and settle who may open a turn; return the people who may not."""
+    state = sessions.load(tx, session)
+    if learnt.place is not None:
+        people.put_place(tx, learnt.place, now)
+        sessions.put(tx, session, kind=learnt.place.kind, shared=learnt.place.shared)
+    if learnt.history is not None:
+        _keep_history(tx, state, learnt.history, rules, now)
+    if learnt.history is not None or "history" in learnt.tried:
+        sessions.put(tx, session, hydrated=True)
+    if "history" in learnt.tried:
+        _note(tx, state, now)
+    refused = []
+    for person in learnt.people:
+        people.put_person(tx, person)
+        access = may_use(rules.access, person, state.thread.channel, now)
+        if inbox.settle_access(tx, session, person.id, access) and access == "refused":
+            refused.append(person.id)
+    return refused
+
+
+def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: Rules, now: float) -> None:
+    waiting = [r.ts for r in inbox.waiting(tx, session.id) if r.kind == "message" and r.addressed]
+    first = min(waiting, default="9")
+    for message in posted:
+        if message.ts < first and message.text:
+            name = "Hermes" if message.ours else None
+            _context(
+                tx, session, message.ts, message.user or rules.me, message.text, now, {"name": name} if name else {}
+            )
+
+
+def _note(tx: Tx, session: Session, now: float) -> None:
+    waiting = [r.ts for r in inbox.waiting(tx, session.id)]
+    text = "(The earlier messages of this thread could not be read.)"
+    _context(tx, session, min(waiting, default=f"{now:.6f}"), "slack", text, now, {"name": "Slack"})
+
+
+def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, str]) -> None:
+    row = {
+        "session": session.id,
+        "team": session.thread.team,
+        "channel": session.thread.channel,
+        "ts": ts,
+        "kind": "context",
+        "variant": "history" if data.get("name") == "Slack" else "",
+        "event_id": None,
+        "user": user,
+        "text": text,
+        "addressed": False,
+        "access": "granted",
+        "state": "waiting",
+        "turn": None,
+        "data": data,
+        "received": now,
+    }
+    inbox.put(tx, row)

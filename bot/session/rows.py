@@ -1,0 +1,95 @@
+"""Reading the inbox for the session machine: rows become items, and what must be learnt first is named."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bot.session.events import Happened, Item, Said
+from bot.session.slacktext import mentioned_users, readable
+from bot.session.world import World
+from storage import inbox, people, sessions, transcripts, turns
+from storage.db import Tx
+from storage.records import InboxRow, Person, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What the network must tell before a waiting message can open a turn."""
+
+    people: tuple[str, ...] = ()
+    place: bool = False
+    history: bool = False
+
+    @property
+    def urgent(self) -> bool:
+        return bool(self.people or self.place or self.history)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    immediate: tuple[InboxRow, ...]
+    items: tuple[Item, ...]
+    needs: Needs
+
+
+def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) -> Waiting:
+    """Return what waits in the session's inbox, sorted into what cannot wait and what can."""
+    rows = inbox.waiting(tx, session.id)
+    immediate = tuple(r for r in rows if r.kind in ("verdict", "stop", "command"))
+    known: dict[str, Person | None] = {}
+    said = [r for r in rows if r.kind in ("message", "context")]
+    for row in said:
+        for user in (row.user, *mentioned_users(row.text)):
+            if user and user not in known:
+                known[user] = people.person(tx, session.thread.team, user)
+    granted = {r.id: r.access == "granted" for r in said}
+    needs = _needs(tx, session, said, known, tried)
+    newest = transcripts.newest_source(tx, session.id) if said else None
+    items: list[Item] = []
+    for row in rows:
+        if row.kind == "outcome":
+            items.append(_happened(tx, session, row))
+        elif row.id in granted:
+            opens = row.kind == "message" and row.addressed and granted[row.id]
+            if row.kind == "message" and row.addressed and not opens:
+                continue  # not settled yet: it keeps its place
+            items.append(Said(row.id, row.user, row.ts, _content(world, row, known, newest), opens))
+    return Waiting(immediate, tuple(items), needs)
+
+
+def _needs(
+    tx: Tx, session: Session, said: list[InboxRow], known: dict[str, Person | None], tried: frozenset[str]
+) -> Needs:
+    opening = [r for r in said if r.kind == "message" and r.addressed]
+    if not opening:
+        return Needs()
+    unsettled = {r.user for r in opening if r.access == "unknown"}
+    strangers = {user for user, person in known.items() if person is None}
+    place = people.place(tx, session.thread.team, session.thread.channel) is None and "place" not in tried
+    history = "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
+    return Needs(tuple(sorted((unsettled | strangers) - tried)), place, history)
+
+
+def _happened(tx: Tx, session: Session, row: InboxRow) -> Happened:
+    asked = turns.get(tx, session.id, row.data["turn"])
+    requester = asked.requester if asked else session.requester
+    steps = asked.steps_used if asked else 0
+    return Happened(row.id, row.data["call"], row.data["turn"], requester, steps, row.text, row.data["quiet"])
+
+
+def _content(world: World, row: InboxRow, known: dict[str, Person | None], newest: str | None) -> dict[str, Any]:
+    names = {user: person.name for user, person in known.items() if person is not None}
+    text = readable(row.text, names, me=world.rules.me)
+    change = row.data.get("change")
+    if change == "edit":
+        text = f"(edited their earlier message; it now reads:) {text}"
+    elif change == "delete":
+        text = "(deleted an earlier message)"
+    content: dict[str, Any] = {
+        "text": text or "(a message without text)",
+        "user": row.user,
+        "name": row.data.get("name") or names.get(row.user, row.user),
+        "ts": row.ts,
+    }
+    if newest is not None and row.kind == "message" and float(row.ts) < float(newest):
+        content["late"] = True
+    return content

@@ -1,0 +1,135 @@
+"""One transaction of the session engine: load, decide, apply, and take the inbox or go to rest, all or nothing."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.session import apply
+from bot.session.effects import Act, Effect
+from bot.session.events import Decided, Event, InboxTaken, Stopped
+from bot.session.rows import Needs, read_waiting
+from bot.session.transition import at_rest, transition
+from bot.session.world import World
+from storage import deliveries, inbox, sessions, turns
+from storage.db import Tx
+from storage.records import Delivery, DeliveryState, InboxRow, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What was committed and is to be done now. `needs` must be learnt before a waiting message can open a turn."""
+
+    session: Session
+    acts: tuple[Act, ...]
+    cards: bool
+    answer_key: str | None
+    needs: Needs
+    worked: float  # seconds that the turn was at work before
+    successor: str | None  # the session that `!new` opened
+    notices: bool  # messages other than answers are owed
+
+
+class _Transaction:
+    """The state of one `advance`: a session, and what applying its effects left over."""
+
+    def __init__(self, tx: Tx, world: World, session: Session) -> None:
+        self.tx, self.world = tx, world
+        self.session = self.before = session
+        self.done = apply.Applied()
+        self.notices = False
+
+    def feed(self, event: Event) -> None:
+        self.session, effects = transition(self.session, event)
+        for effect in _entries_first(effects):
+            apply.write(self.tx, self.world, self.session, effect, self.done)
+
+    def store(self) -> None:
+        apply.finish(self.tx, self.world, self.session, self.done)
+        if self.session != self.before:
+            sessions.save(self.tx, self.session, self.world.now())
+
+
+def advance(
+    tx: Tx,
+    world: World,
+    session: str,
+    event: Event | None = None,
+    *,
+    tried: frozenset[str] = frozenset(),
+    partial: str = "",
+    opening: bool = True,
+) -> Advanced:
+    """Feed `event`, then what is waiting and cannot wait, then the inbox if the session rests or stands at a boundary.
+
+    `tried` are people and things that could not be learnt; `partial` is the text shown so far of the current step;
+    without `opening` (shutdown) no turn is opened and no model is asked.
+    """
+    work = _Transaction(tx, world, sessions.load(tx, session))
+    if event is not None:
+        work.feed(event)
+    waiting = read_waiting(tx, world, work.session, tried)
+    successor = _immediate(work, waiting.immediate, partial)
+    if waiting.immediate:  # a verdict may have left an outcome
+        waiting = read_waiting(tx, world, work.session, tried)
+    needs = waiting.needs
+    if successor is None and opening and not (at_rest(work.session) and needs.urgent):
+        work.feed(InboxTaken(waiting.items))
+    work.store()
+    done = work.done
+    return Advanced(work.session, tuple(done.acts), done.cards, done.answer_key, needs, successor, notices=work.notices)
+
+
+def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """Collect a turn's first words before the turn is opened: recall looks them up."""
+    return tuple(sorted(effects, key=lambda e: type(e).__name__ != "Append"))
+
+
+def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> str | None:
+    successor = None
+    for row in rows:
+        inbox.mark(work.tx, [row.id], "taken", work.session.turn)
+        if row.kind == "verdict":
+            work.feed(Decided(row.data["call"], row.data["verdict"], tuple(row.data["by"])))
+        elif row.kind == "stop":
+            deleted = bool(row.data.get("deleted"))
+            work.feed(Stopped(_meant(work, row), row.user, "deleted" if deleted else "stopped", partial))
+        else:
+            successor = _obey(work, row, partial) or successor
+    return successor
+
+
+def _meant(work: _Transaction, row: InboxRow) -> int:
+    """Return the turn that a stop was meant for, 0 for none: a late one never touches a later turn."""
+    session = work.session
+    if "turn" in row.data:
+        return int(row.data["turn"])
+    if streams := set(row.data.get("streams") or ()):
+        sent = deliveries.of_turn(work.tx, session.id, session.turn, session.thread.team)
+        if any(d.ts in streams for d in sent):
+            return session.turn
+    turn = turns.get(work.tx, session.id, session.turn)
+    if turn is None:
+        return 0
+    # Slack's clock against Slack's, ours against ours.
+    after = row.data["at"] > float(turn.source_ts) and row.received >= turn.started
+    return session.turn if after else 0
+
+
+def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
+    spoken = work.world.obey(work.tx, work.session, row)
+    now = work.world.now()
+    kind: Literal["whisper", "notice"] = "whisper" if spoken.private else "notice"
+    content = {"text": spoken.text, "user": row.user}
+    thread = work.session.thread
+    owed = Delivery(
+        0, work.session.id, work.session.turn, kind, thread, 0, content, DeliveryState.PENDING, None, 0, now
+    )
+    deliveries.owe(work.tx, owed, f"{work.session.id[:13]}-{kind}-{row.id}")
+    work.notices = True
+    if not spoken.closes:
+        return None
+    work.feed(Stopped(work.session.turn, row.user, "stopped", partial, closing=True))
+    sessions.save(work.tx, work.session, now)
+    successor = sessions.open_new(work.tx, thread, work.session.kind, work.session.shared, now)
+    sessions.put(work.tx, successor.id, hydrated=True)
+    inbox.move(work.tx, work.session.id, successor.id)
+    return successor.id

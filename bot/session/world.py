@@ -1,0 +1,31 @@
+"""What a transaction of the session engine knows of the house around it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.ports import Clock
+from bot.session.follow_ups import Rules
+from storage.db import Tx
+from storage.records import ApprovalRule, InboxRow, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A command's answer; `private` is shown to its author alone."""
+
+    text: str
+    private: bool = False
+    closes: bool = False  # `!new`: end this session and open the thread's next
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Given to every transaction. `fence` numbers the process; `rule_for(tool, requester)` is policy's word."""
+
+    rules: Rules
+    now: Clock
+    fence: int
+    recall_limit: int
+    prompt_version: str
+    rule_for: Callable[[str, str], ApprovalRule]
+    obey: Callable[[Tx, Session, InboxRow], Spoken]

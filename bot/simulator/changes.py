@@ -46,6 +46,11 @@ class Changes:
         self._feeds.add(feed)
         return feed
 
+    def close(self) -> None:
+        """End every feed."""
+        for feed in self._feeds:
+            feed.end()
+
     def unsubscribe(self, feed: "Feed") -> None:
         """Forget the feed."""
         self._feeds.discard(feed)
@@ -57,14 +62,20 @@ class Feed:
     def __init__(self) -> None:
         self._keys: dict[Key, None] = {}
         self._ready = asyncio.Event()
+        self.ended = False
 
     def put(self, key: Key) -> None:
         """Note a changed key."""
         self._keys[key] = None
         self._ready.set()
 
+    def end(self) -> None:
+        """Let the reader go."""
+        self.ended = True
+        self._ready.set()
+
     async def take(self) -> list[Key]:
-        """All keys noted so far, waiting for the first."""
+        """All keys noted so far, waiting for the first; none once the feed has ended."""
         await self._ready.wait()
         self._ready.clear()
         keys, self._keys = list(self._keys), {}

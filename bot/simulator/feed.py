@@ -26,7 +26,7 @@ async def stream_changes(request: web.Request, desk: Desk) -> web.StreamResponse
     feed = desk.changes.subscribe()
     try:
         await response.write(b": here\n\n")
-        while True:
+        while not feed.ended:
             try:
                 keys = await asyncio.wait_for(feed.take(), QUIET)
             except TimeoutError:
@@ -35,11 +35,12 @@ async def stream_changes(request: web.Request, desk: Desk) -> web.StreamResponse
             frames = [frame for key in keys if (frame := describe(desk, key))]
             if frames:
                 await response.write(f"data: {json.dumps(frames)}\n\n".encode())
-            await asyncio.sleep(PAUSE)
-    except (ConnectionError, asyncio.CancelledError):
+                await asyncio.sleep(PAUSE)
+    except ConnectionError:
         return response
     finally:
         desk.changes.unsubscribe(feed)
+    return response
 
 
 def describe(desk: Desk, key: Key) -> Json | None:

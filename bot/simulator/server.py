@@ -137,6 +137,7 @@ class Simulator:
 
     async def stop(self) -> None:
         """Close every socket and stop listening."""
+        self.changes.close()
         await self.sockets.close()
         if self._runner:
             await self._runner.cleanup()

@@ -81,7 +81,7 @@ class Faults:
         """Say what an exception from a request means."""
         if isinstance(error, openai.APIStatusError):
             wait = retry_after(error.response.headers)
-            return self._status(error.status_code, error.body, wait, model or self._model)
+            return self.of_status(error.status_code, error.body, wait, model or "")
         if isinstance(error, StreamError):
             return self._in_stream(error.body)
         if isinstance(error, MalformedStreamError):
@@ -99,7 +99,8 @@ class Faults:
             return self._make("unreachable", retried=True)
         return self._make("malformed", retried=False)
 
-    def _status(self, status: int, body: Any, wait: float | None, model: str) -> RequestError:
+    def of_status(self, status: int, body: Any, wait: float | None = None, model: str = "") -> RequestError:
+        """Say what an HTTP status with this body means; a body may be a dict, a bare string or None."""
         text, code = _told(body)
         if status == 413 or OVERFLOW.search(f"{code} {text}"):
             return self._make("overflow", retried=False, detail=text)
@@ -107,7 +108,7 @@ class Faults:
             return self._make("auth", retried=False)
         if status == 404:
             unknown = code == "model_not_found" or re.search(r"\bmodel\b", text, re.IGNORECASE)
-            return self._make("model" if unknown else "address", retried=False, model=model)
+            return self._make("model" if unknown else "address", retried=False, model=model or self._model)
         if status == 429:
             spent = "insufficient_quota" in (code, text)
             return self._make("quota" if spent else "rate_limited", retried=not spent, wait=wait)
@@ -121,7 +122,7 @@ class Faults:
             return self._make("overflow", retried=False, detail=text)
         status = body.get("code") if isinstance(body, dict) else None
         if isinstance(status, int) and 400 <= status < 500 and status not in RETRIED:
-            return self._status(status, body, None, self._model)
+            return self.of_status(status, body)
         return self._make("server", retried=True)
 
     def _make(self, word: Word, *, retried: bool, wait: float | None = None, **values: str) -> RequestError:

@@ -1,0 +1,1 @@
+"""The language model: one adapter for every endpoint that speaks Chat Completions."""

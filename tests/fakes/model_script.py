@@ -150,6 +150,7 @@ class Asked:
 
     body: dict[str, Any]
     headers: dict[str, str]
+    peer: tuple[str, int] | None = None  # the client's end of the connection
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -88,6 +88,10 @@ class ScriptedModel:
         async with asyncio.timeout(seconds), self._news:
             await self._news.wait_for(lambda: len(self.requests) >= count)
 
+    async def drops(self) -> int:
+        """Return `dropped`, in the form that `until` takes."""
+        return self.dropped
+
     # --- serving
 
     async def _models(self, request: web.Request) -> web.Response:
@@ -108,7 +112,8 @@ class ScriptedModel:
             return _refusal(400, "; ".join(found))
         if refused := self._unwelcome(body):
             return refused
-        asked = Asked(body, dict(request.headers))
+        peer = request.transport.get_extra_info("peername") if request.transport else None
+        asked = Asked(body, dict(request.headers), peer)
         self.requests.append(body)
         self.asked.append(asked)
         async with self._news:

@@ -1,0 +1,262 @@
+"""The executor: limits, retries with one key, and outcomes that say no more than is known."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from storage.records import CallState
+from tests.tools.samples import call_of, never
+from tests.waiting import until
+from tools.declaration import Tool, ToolError, tool
+from tools.executor import Executor
+from tools.policy import Limits, Policy
+from tools.review import Outcome
+
+NO_CONTEXT: Any = None
+Behaviour = Callable[[], Awaitable[Any]]
+
+
+def acting(behaviour: Behaviour, **changes: Any) -> Tool:
+    """A tool that does what `behaviour` says; a read unless told otherwise."""
+
+    @tool(effect="read")
+    async def act() -> Any:
+        """Act."""
+        return await behaviour()
+
+    return replace(act, **changes)
+
+
+class Harness:
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+        self.attempts: list[int] = []
+        policy = Policy(defaults=Limits(timeout_s=5, retries=2, result_limit=400))
+        self.executor = Executor(policy, now=lambda: 0.0, sleep=self.sleep, jitter=lambda: 1.0, grace_s=0.05)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    async def on_attempt(self, number: int) -> None:
+        self.attempts.append(number)
+
+    async def run(self, tool: Tool, *, attempt: int = 0, cancel: asyncio.Event | None = None) -> Outcome:
+        call = call_of(tool, attempt)
+        return await self.executor.run(tool, call, NO_CONTEXT, on_attempt=self.on_attempt, cancel=cancel)
+
+
+@pytest.fixture
+async def harness() -> AsyncIterator[Harness]:
+    harness = Harness()
+    yield harness
+    await harness.executor.close()
+
+
+def error(outcome: Outcome) -> dict[str, Any]:
+    return dict(json.loads(outcome.result)["error"])
+
+
+async def failing(*errors: Exception) -> Behaviour:
+    waiting = list(errors)
+
+    async def behave() -> str:
+        if waiting:
+            raise waiting.pop(0)
+        return "done"
+
+    return behave
+
+
+async def test_a_value_comes_back_as_the_result(harness: Harness) -> None:
+    outcome = await harness.run(acting(await failing()))
+    assert outcome == Outcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
+    assert harness.attempts == [1]
+
+
+async def test_a_passing_fault_of_a_repeatable_tool_is_tried_again_later_each_time(harness: Harness) -> None:
+    fault = ToolError("busy", "Try later.", retryable=True)
+    outcome = await harness.run(acting(await failing(fault, fault)))
+    assert outcome.state is CallState.SUCCEEDED
+    assert harness.attempts == [1, 2, 3]
+    assert harness.slept == [0.2, 0.4]
+
+
+async def test_after_the_last_retry_the_model_sees_exactly_the_words_of_the_tool(harness: Harness) -> None:
+    fault = ToolError("busy", "Try later.", suggestion="At noon.", retryable=True)
+    outcome = await harness.run(acting(await failing(*[fault] * 3)))
+    assert (outcome.state, outcome.error) == (CallState.FAILED, "busy")
+    assert error(outcome) == {"code": "busy", "message": "Try later.", "suggestion": "At noon.", "retryable": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"effect": "write"}, ToolError("busy", "Try later.", retryable=True)),
+        ({}, ToolError("gone", "It is gone.")),
+        ({}, ValueError("secret")),
+    ],
+)
+async def test_nothing_else_is_tried_again(harness: Harness, changes: dict[str, Any], fault: Exception) -> None:
+    outcome = await harness.run(acting(await failing(fault), **changes))
+    assert outcome.state is CallState.FAILED
+    assert harness.attempts == [1]
+
+
+async def test_the_attempt_that_the_ledger_holds_is_not_reported_again(harness: Harness) -> None:
+    fault = ToolError("busy", "Try later.", retryable=True)
+    await harness.run(acting(await failing(fault)), attempt=4)
+    assert harness.attempts == [5]
+
+
+async def test_an_attempt_that_cannot_be_recorded_is_not_made(harness: Harness) -> None:
+    ran: list[int] = []
+
+    async def behave() -> None:
+        ran.append(1)
+
+    async def refuse(number: int) -> None:
+        raise OSError("disk full")
+
+    acted = acting(behave)
+    with pytest.raises(OSError, match="disk full"):
+        await harness.executor.run(acted, call_of(acted), NO_CONTEXT, on_attempt=refuse)
+    assert not ran
+
+
+async def test_an_unexpected_exception_shows_neither_its_words_nor_a_trace(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    outcome = await harness.run(acting(await failing(RuntimeError("token xoxb-1")), effect="write"))
+    assert (outcome.state, outcome.error) == (CallState.FAILED, "internal_error")
+    assert "in part" in error(outcome)["message"]
+    assert "xoxb" not in outcome.result + caplog.text + str([r.__dict__ for r in caplog.records])
+    assert any(getattr(r, "error", "") == "RuntimeError" for r in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state"),
+    [
+        ({}, CallState.TIMED_OUT),
+        ({"effect": "write", "idempotent": True}, CallState.TIMED_OUT),
+        ({"effect": "write"}, CallState.UNKNOWN),
+        ({"effect": "danger"}, CallState.UNKNOWN),
+    ],
+)
+async def test_a_call_over_its_time_is_timed_out_or_unknown(
+    harness: Harness, changes: dict[str, Any], state: CallState
+) -> None:
+    outcome = await harness.run(acting(never, timeout_s=0.02, **changes))
+    assert outcome.state is state
+    assert harness.attempts == [1]
+
+
+@pytest.mark.parametrize(("changes", "state"), [({}, CallState.CANCELLED), ({"effect": "write"}, CallState.UNKNOWN)])
+async def test_a_stopped_call_is_cancelled_or_unknown(
+    harness: Harness, changes: dict[str, Any], state: CallState
+) -> None:
+    cancel = asyncio.Event()
+
+    async def behave() -> None:
+        cancel.set()
+        await never()
+
+    assert (await harness.run(acting(behave, **changes), cancel=cancel)).state is state
+
+
+async def test_a_call_stopped_before_it_began_was_not_made(harness: Harness) -> None:
+    cancel = asyncio.Event()
+    cancel.set()
+    outcome = await harness.run(acting(never, effect="write"), cancel=cancel)
+    assert outcome.state is CallState.CANCELLED
+    assert harness.attempts == []
+
+
+async def test_a_stop_between_two_attempts_ends_the_call(harness: Harness) -> None:
+    cancel = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        cancel.set()
+        await never()
+
+    executor = Executor(Policy(), now=lambda: 0.0, sleep=sleep)
+    acted = acting(await failing(ToolError("busy", "Later.", retryable=True)))
+    outcome = await executor.run(acted, call_of(acted), NO_CONTEXT, cancel=cancel)
+    assert outcome.state is CallState.CANCELLED
+
+
+async def test_what_a_stopped_call_still_returns_is_its_true_outcome(harness: Harness) -> None:
+    cancel = asyncio.Event()
+
+    async def behave() -> str:
+        cancel.set()
+        try:
+            await never()
+        except asyncio.CancelledError:
+            return "sent before you said so"
+        return ""
+
+    outcome = await harness.run(acting(behave, effect="write"), cancel=cancel)
+    assert outcome.state is CallState.SUCCEEDED
+
+
+async def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn(harness: Harness) -> None:
+    release = asyncio.Event()
+
+    async def behave() -> None:
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+
+    outcome = await harness.run(acting(behave, timeout_s=0.02, effect="write"))
+    assert outcome.state is CallState.UNKNOWN
+    release.set()
+    await harness.executor.close()
+
+
+async def test_the_end_of_the_process_passes_through_and_takes_the_attempt_along(harness: Harness) -> None:
+    events: list[str] = []
+
+    async def behave() -> None:
+        events.append("started")
+        try:
+            await never()
+        finally:
+            events.append("ended")
+
+    async def seen() -> list[str]:
+        return events
+
+    running = asyncio.create_task(harness.run(acting(behave, effect="write")))
+    await until(seen, ["started"])
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert events == ["started", "ended"]
+
+
+async def uncertain() -> None:
+    raise ToolError("timeout", "No answer.", uncertain=True, retryable=True)
+
+
+async def timing_out() -> None:
+    raise TimeoutError
+
+
+async def broken_off() -> None:
+    raise asyncio.CancelledError  # what a dying transport does to its callers
+
+
+@pytest.mark.parametrize("behaviour", [uncertain, timing_out, broken_off])
+async def test_a_fault_that_leaves_the_outcome_open_is_unknown_where_it_may_not_be_repeated(
+    harness: Harness, behaviour: Behaviour
+) -> None:
+    assert (await harness.run(acting(behaviour, effect="write"))).state is CallState.UNKNOWN
+    assert (await harness.run(acting(behaviour))).state in (CallState.FAILED, CallState.TIMED_OUT)

@@ -1,0 +1,80 @@
+"""Secrets of a server's settings, and how they are kept out of every text that passes."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+REDACTED = "[redacted]"
+SHORTEST = 6
+"""Characters. Shorter values are no secrets worth the name, and replacing them would mangle ordinary text."""
+
+_SECRET_NAME = re.compile(
+    r"token|secret|passw|pwd|passphrase|api_?key|apikey|[_-]key|^key|auth|credential|cookie|private|signature|dsn",
+    re.IGNORECASE,
+)
+_KNOWN_PREFIX = re.compile(r"^(sk-|sk_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|AKIA|AIza|eyJ|npm_|hf_|pypi-)")
+_TOKEN_LIKE = re.compile(r"^(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_\-+=.]{24,}$")
+_SCHEME = re.compile(r"^(bearer|basic|token|apikey|digest)\s+", re.IGNORECASE)
+_PLAIN_HEADERS = {"accept", "accept-language", "content-type", "user-agent", "cache-control"}
+
+
+def named_secret(name: str) -> bool:
+    """Tell whether a variable or key of this name usually holds a secret."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def looks_secret(value: str) -> bool:
+    """Tell whether a value looks like a token whatever it is called."""
+    return bool(_KNOWN_PREFIX.match(value) or _TOKEN_LIKE.match(value))
+
+
+def env_secrets(env: Mapping[str, str]) -> list[str]:
+    """Return the values of a child's environment that look like secrets, passwords inside URLs included."""
+    found = [value for name, value in env.items() if named_secret(name) or looks_secret(value)]
+    return found + [secret for value in env.values() for secret in url_secrets(value)]
+
+
+def header_secrets(headers: Mapping[str, str]) -> list[str]:
+    """Return the header values worth hiding, each also without its scheme word ("Bearer")."""
+    whole = [value for name, value in headers.items() if name.lower() not in _PLAIN_HEADERS]
+    return whole + [bare for value in whole if (bare := _SCHEME.sub("", value)) != value]
+
+
+def url_secrets(url: str) -> list[str]:
+    """Return password, user part and secret query values of an address; nothing for what is no address."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return []
+    if "//" not in url:
+        return []
+    given = [part for part in (parts.password, parts.username if parts.password is None else None) if part]
+    return given + [value for name, value in parse_qsl(parts.query) if named_secret(name) or looks_secret(value)]
+
+
+class Redactor:
+    """Replaces the given secrets wherever they occur, URL-quoted forms included."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        kept = {s for s in secrets if len(s) >= SHORTEST}
+        forms = kept | {quote(s, safe="") for s in kept}
+        # longest first, so that a secret that contains another one leaves no tail behind
+        alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+        self._pattern = re.compile(alternatives) if alternatives else None
+
+    def text(self, text: str) -> str:
+        """Return the text without secrets."""
+        return self._pattern.sub(REDACTED, text) if self._pattern else text
+
+    def data(self, data: Any) -> Any:
+        """Return JSON-able data without secrets, keys included; the same object where there is nothing to hide."""
+        if self._pattern is None:
+            return data
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, dict):
+            return {self.data(k): self.data(v) for k, v in data.items()}
+        if isinstance(data, list):
+            return [self.data(item) for item in data]
+        return data

@@ -51,7 +51,7 @@ _LINK = r"(?:\bis\b|\bare\b|\bto\b|\bwas\b|[:=：＝]|->|=>|是|为|改成了?|�
 _PROSE = re.compile(
     rf"(?<![a-z0-9]){_ANNOUNCED}(?P<gap>[^\n.!?。！？;；]{{0,40}}?)\s*(?P<link>{_LINK})\s*(?P<value>\S{{3,}})"
 )
-_BARE = re.compile(rf"(?<![a-z0-9]){_ANNOUNCED}[\s\"'“「]{{0,3}}(?P<value>[\w!-~]{{3,}})")
+_BARE = re.compile(rf"(?<![a-z0-9]){_ANNOUNCED}[\s\"'“「]{{0,3}}(?P<value>[!-~]{{3,}})")
 _QUOTED = re.compile(
     rf"(?<![a-z0-9]){_ANNOUNCED}[^\n.!?。！？]{{0,40}}?{_LINK}\s*[\"'“‘「『`][^\"'”’」』`\s]{{3,}}[\"'”’」』`]"
 )

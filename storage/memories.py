@@ -84,6 +84,11 @@ def count(tx: Tx, team: str, owner: str) -> int:
     return tx.execute(select(func.count()).select_from(memories).where(kept)).scalar_one()
 
 
+def has_any(tx: Tx, team: str, owner: str) -> bool:
+    """Tell, at the least cost, whether the owner has any memory."""
+    return tx.execute(select(memories.c.id).where(_mine(team, owner)).limit(1)).scalar() is not None
+
+
 def search(
     tx: Tx, team: str, owner: str, match: str, *, limit: int, audiences: Sequence[Audience] | None, live: float | None
 ) -> list[Hit]:

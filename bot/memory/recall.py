@@ -6,6 +6,7 @@ from storage.db import Tx
 from storage.records import Memory, Person, Place
 
 CANDIDATES = 40  # enough that ranking sees every plausible one, few enough to stay within milliseconds
+STANDING_CANDIDATES = 2 * policy.MAX_STANDING  # beside those found by words, which come from the search
 MAX_RECALLED = 5
 
 
@@ -18,6 +19,8 @@ def recall(
     `storage.memories.used` once the turn really has them.
     """
     if person is None or place is None or not policy.reader_at(person, place):
+        return ()
+    if not memories.has_any(tx, person.team, person.id):
         return ()
     ranked = _ranked(tx, person, place, query, now)
     return policy.choose(ranked, min(limit, MAX_RECALLED))
@@ -43,7 +46,7 @@ def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> lis
         for memory in memories.in_time(tx, *who, start, end, limit=CANDIDATES, audiences=may, live=now):
             candidates.setdefault(memory.id, memory)
             dated.add(memory.id)
-    for memory in memories.of_types(tx, *who, policy.STANDING, limit=CANDIDATES, audiences=may, live=now):
+    for memory in memories.of_types(tx, *who, policy.STANDING, limit=STANDING_CANDIDATES, audiences=may, live=now):
         candidates.setdefault(memory.id, memory)
     scored = []
     for i, memory in candidates.items():

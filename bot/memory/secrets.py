@@ -1,0 +1,200 @@
+"""What is never remembered: secrets, identity numbers and payment data, by shape, by checksum and by the words around.
+
+Rules alone find most and not all (held-out figures stand in the tests); they are one layer. They never say what they
+found, only of which sort it was. Pure.
+"""
+
+import re
+import unicodedata
+from typing import Literal
+
+from stdnum import iban, luhn
+from stdnum.br import cpf
+from stdnum.cn import ric
+from stdnum.exceptions import ValidationError
+from stdnum.gb import nhs
+from stdnum.it import codicefiscale
+
+Sort = Literal["secret", "identity", "payment"]
+
+MAX_TEXT = 20_000
+
+# Shapes that nothing else has: credentials of known services, keys, tokens, addresses with a password in them.
+_SHAPES = re.compile(
+    r"""-----BEGIN\s[A-Z ]*PRIVATE\sKEY
+    | \bsk-(?:proj-|ant-|or-v1-|svcacct-)?[\w-]{20,}
+    | \b(?:sk|rk|pk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}
+    | \bgh[pousr]_[A-Za-z0-9]{30,} | \bgithub_pat_\w{22,} | \bgl(?:pat|dt|rt|ptt|cbt)-[\w-]{16,}
+    | \b(?:AKIA|ASIA|AGPA|AROA|ABIA)[A-Z2-7]{16}\b | \bAIza[\w-]{30,} | \bya29\.[\w-]{20,} | \bGOCSPX-[\w-]{20,}
+    | \bSG\.[\w-]{16,}\.[\w-]{16,} | \bhf_[A-Za-z0-9]{30,} | \bnpm_[A-Za-z0-9]{30,} | \bpypi-[\w-]{32,}
+    | \bxox[abeoprs]-[\w-]{10,} | \bxapp-\d-[\w-]{10,} | hooks\.slack\.com/(?:services|workflows)/\S{16,}
+    | \b\d{8,10}:AA[\w-]{30,} | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,} | \bhv[sbr]\.[\w-]{20,}
+    | \bdop_v1_[a-f0-9]{32,} | \bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,} | \bdckr_pat_[\w-]{20,} | \bAGE-SECRET-KEY-1\w{20,}
+    | \bSK[0-9a-f]{32}\b | \blin_api_\w{20,} | \bntn_\w{20,} | \bsq0[a-z]{3}-[\w-]{20,} | \bLTAI[A-Za-z0-9]{12,}
+    | \b(?:Bearer|Basic)\s+[\w.~+/-]{16,}=*
+    | \b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@[\w.\[-]""",
+    re.VERBOSE,
+)
+
+# A word that announces a secret, up to a few more words, and the value. The gap may not turn to a rule about secrets.
+_ANNOUNCED = (
+    r"(?:pass\s?words?|pass\s?codes?|passwd|pwd|pw|pass(?=\s*[:=])|passphrase|credentials?|log-?in\s(?:code|key)"
+    r"|(?:door|gate|alarm|entry|access|safe|lock|garage|security|unlock|locker|vault|verification|one-time|otp)\s(?:code|pin)s?"
+    r"|code\s(?:to|for|of)\sthe\s(?:door|gate|alarm|safe|lock|garage|locker|vault)|combination|otp|2fa\scodes?"
+    r"|(?:2fa\s)?(?:backup|recovery)\scodes?|pins?(?:\s(?:code|number))?"
+    r"|密\s?码|口\s?令|验证码|解锁码|开门码|备用码|恢复码|暗号|取款码|动态码)"
+)
+_ABOUT = re.compile(
+    r"polic|rotat|expir|length|limit|reset|manager|review|minimum|must|requir|every|changes?\b|策略|规则|长度|到期|重置|每|次"
+)
+_LINK = r"(?:\bis\b|\bare\b|\bto\b|\bwas\b|[:=：＝]|->|=>|是|为|改成了?|设为|设成|换成了?|叫|就是)"
+_PROSE = re.compile(
+    rf"(?<![a-z0-9]){_ANNOUNCED}(?P<gap>[^\n.!?。！？;；]{{0,40}}?)\s*(?P<link>{_LINK})\s*(?P<value>\S{{3,}})"
+)
+_BARE = re.compile(rf"(?<![a-z0-9]){_ANNOUNCED}[\s\"'“「]{{0,3}}(?P<value>[!-~]{{3,}})")
+_QUOTED = re.compile(
+    rf"(?<![a-z0-9]){_ANNOUNCED}[^\n.!?。！？]{{0,40}}?{_LINK}\s*[\"'“‘「『`][^\"'”’」』`\s]{{3,}}[\"'”’」』`]"
+)
+_ASSIGNED = re.compile(
+    r"(?:pass(?:word|wd)?|pwd|secret|token|api_?key|access_?key|account_?key|private_?key|credentials?|client_?secret)"
+    r"[\"']?\s*[:=]\s*[\"']?(?P<value>[^\s\"']{6,})"
+)
+_KEY = re.compile(
+    r"(?:\b(?:keys?|secret|tokens?|credentials?)\b|密\s?钥|令\s?牌|凭\s?证|私\s?钥)[^\w\n]{0,4}(?:(?:is|was|to|是|为)[^\w\n]{0,4})?"
+    r"(?P<value>[A-Za-z0-9_~+/=.-]{16,})"
+)
+_PHRASE = re.compile(
+    r"(?:(?:seed|recovery|mnemonic|secret|backup)\s(?:phrase|words)|passphrase|助记词)\s*(?:is|are|[:=：]|是|为)\s*"
+    r"(?:[a-z]{3,8}[\s,]+){3,}[a-z]{3,8}"
+)
+
+_IDENTITY_SHAPES = re.compile(
+    r"(?<![\d-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])"  # United States SSN
+    r"|\b[abceghj-prstw-z][abceghj-nprstw-z]\s?\d{2}\s?\d{2}\s?\d{2}\s?[a-d]\b"  # United Kingdom national insurance
+    r"|\b\d{6}-[1-4]\d{6}\b"  # Korean resident registration
+    r"|\b[a-z]\d{6}\([\da]\)"  # Hong Kong identity card
+)
+_IDENTITY_WORD = re.compile(
+    r"(?:\bssn\b|social\s(?:security|insurance)|\bsin\b(?=\s(?:is|number|no))|national\s(?:id|insurance)|\bni\snumber"
+    r"|identity\scard|id\scard|aadhaar|\bpan\scard|\bnino\b|\bnie\b|\bdni\b|tax(?:payer)?\s(?:id|number)|steuer-?id|\bcpf\b"
+    r"|passport(?:\s(?:number|no|nr|#))?|driv(?:er'?s?|ing)\s?licen[cs]e|visa\snumber|green\scard"
+    r"|身份证|护照|社保|社会保障|驾驶证|驾照|通行证|台胞证|居住证|居留证|港澳证|军官证|学籍号)"
+    r"(?:[^\d\n.!?。！？]|\bno\.){0,24}?(?P<value>[a-z]{0,3}[\d][\da-z -]{4,24})"
+)
+
+_CARD = re.compile(r"(?<![\d.-])[2-6](?:[ -]?\d){12,18}(?![\d-])")
+_IBAN = re.compile(r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?\b")
+_PAYMENT_WORD = re.compile(
+    r"(?:(?:credit|debit|bank|gift)\scard|card\s(?:number|no)|\bvisa\b|mastercard|\bamex\b|银联|银行卡|信用卡|储蓄卡|借记卡|工资卡|卡\s?号"
+    r"|bank\saccount|account\snumber|routing|sort\scode|\biban\b|银行账[号户]|银行帐[号户]|收款账[号户]|对公账[号户]|开户)"
+    r"[^\d\n.!?。！？]{0,24}?(?P<value>\d[\d -]{5,24})"
+)
+_CVV = re.compile(r"(?:\bcvv2?\b|\bcvc2?\b|security\scode\son\sthe\scard|安全码)[^\w\n]{0,3}(?:is|是|为)?\s*\d{3,4}\b")
+
+_TRIM = "\"'“”‘’「」『』`.,;:!?，。；：！？、()（）<>"
+_DATE = re.compile(
+    r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?)?|\d{4}年?|\d{1,2}[:.]\d{2}|\d+(?:st|nd|rd|th)|\d+[a-z]+s|\d+%"
+)
+_CALENDAR = re.compile(r"(?:19|20)\d{2}[-/. 年]\d{1,2}[-/. 月]\d{1,2}(?!\d)")
+_PLAIN_HEX = re.compile(r"[0-9a-f]{7,12}|[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def forbidden(text: str) -> Sort | None:
+    """Return which sort of thing in the text must not be remembered, or None. Never returns the thing itself."""
+    whole = "".join(c for c in unicodedata.normalize("NFKC", text[:MAX_TEXT]) if unicodedata.category(c) != "Cf")
+    low = "".join(c.lower() if len(c.lower()) == 1 else c for c in whole)  # of the same length, so that places agree
+    if _SHAPES.search(whole) or _secret_in_words(whole, low):
+        return "secret"
+    if _payment(low):
+        return "payment"
+    return "identity" if _identity(whole, low) else None
+
+
+def _secret_in_words(whole: str, low: str) -> bool:
+    if _QUOTED.search(low) or _PHRASE.search(low):
+        return True
+    for hit in _PROSE.finditer(low):
+        value = whole[hit.start("value") : hit.end("value")]
+        if not _ABOUT.search(hit["gap"]) and _guessable(value, strict=hit["link"] in {"to", "was"}):
+            return True
+    for hit in _BARE.finditer(low):
+        if _guessable(whole[hit.start("value") : hit.end("value")], strict=False):
+            return True
+    for pattern in (_ASSIGNED, _KEY):
+        for hit in pattern.finditer(low):
+            if _random(whole[hit.start("value") : hit.end("value")]):
+                return True
+    return False
+
+
+def _guessable(value: str, *, strict: bool) -> bool:
+    """Tell whether a word after "password is" can be one: mixed like one, or four and more digits."""
+    value = value.strip(_TRIM) or value
+    plain = value.rstrip("!#*")
+    if _DATE.fullmatch(plain.lower()) and (not plain.isdecimal() or _year(plain)):
+        return plain.isdecimal() and plain != value  # "4471#" is typed on a keypad, "2026" is a year
+    if plain.isdecimal():
+        return len(plain) >= 4
+    has_digit, has_letter = any(c.isdigit() for c in value), any(c.isalpha() and c.isascii() for c in value)
+    odd = any(c.isascii() and not c.isalnum() for c in value.strip("-_/"))
+    mixed = has_letter and odd and value.lower() != value and "-" not in value.strip("-")
+    return len(value) >= 4 and ((has_digit and (has_letter or odd)) or (mixed and not strict))
+
+
+def _year(digits: str) -> bool:
+    return len(digits) == 4 and digits[:2] in {"19", "20"}
+
+
+def _random(value: str) -> bool:
+    """Tell whether a value is long and mixed enough to be a key, and not the name of a key or a commit."""
+    value = value.strip(_TRIM)
+    if len(value) < 8 or _PLAIN_HEX.fullmatch(value):
+        return bool(re.fullmatch(r"[0-9a-f]{32}|[0-9a-f]{64}", value))
+    digits = sum(c.isdigit() for c in value)
+    odd = any(not c.isalnum() for c in value)
+    return digits >= 2 and any(c.isalpha() for c in value) and (len(value) >= 16 or odd or value.lower() != value)
+
+
+def _identity(whole: str, low: str) -> bool:
+    if _IDENTITY_SHAPES.search(low):
+        return True
+    for hit in re.finditer(r"(?<![\dA-Za-z])\d{17}[\dXx](?![\dA-Za-z])", whole):
+        if ric.is_valid(hit[0].upper()):
+            return True
+    if any(cpf.is_valid(h[0]) for h in re.finditer(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b", low)):
+        return True
+    if any(codicefiscale.is_valid(h[0]) for h in re.finditer(r"\b[a-z]{6}\d{2}[a-z]\d{2}[a-z]\d{3}[a-z]\b", low)):
+        return True
+    if any(nhs.is_valid(h[1]) for h in re.finditer(r"\bnhs[^\d\n]{0,16}(\d{3}[ -]?\d{3}[ -]?\d{4})\b", low)):
+        return True
+    return any(_numbered(hit["value"]) for hit in _IDENTITY_WORD.finditer(low))
+
+
+def _numbered(value: str) -> bool:
+    value = value.strip()
+    return not _CALENDAR.match(value) and sum(c.isdigit() for c in value) >= 6
+
+
+def _payment(low: str) -> bool:
+    if _CVV.search(low) or any(_is_card(hit[0]) for hit in _CARD.finditer(low)):
+        return True
+    if any(_is_iban(hit[0]) for hit in _IBAN.finditer(low)):
+        return True
+    return any(_numbered(hit["value"]) for hit in _PAYMENT_WORD.finditer(low))
+
+
+def _is_card(number: str) -> bool:
+    bare = re.sub(r"\D", "", number)
+    return 13 <= len(bare) <= 19 and luhn.is_valid(bare) and len(set(bare)) > 2
+
+
+def _is_iban(number: str) -> bool:
+    """Also with words of the sentence after it, which the pattern may have taken in."""
+    bare = number.replace(" ", "").upper()
+    for length in range(min(len(bare), 34), 14, -1):
+        try:
+            iban.validate(bare[:length])
+        except ValidationError:
+            continue
+        return True
+    return False

@@ -67,7 +67,7 @@ def context_of(tx: Tx, session: str) -> dict[str, Any]:
     return dict(row._mapping)
 
 
-def put(tx: Tx, session: str, **values: Any) -> None:
+def put(tx: Tx, session: str, /, **values: Any) -> None:
     """Store columns beside the state: hydrated, summary and summary_seq, fields, calibration, kind, shared."""
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
 

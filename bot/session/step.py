@@ -75,7 +75,16 @@ def advance(
         work.feed(InboxTaken(waiting.items))
     work.store()
     done = work.done
-    return Advanced(work.session, tuple(done.acts), done.cards, done.answer_key, needs, successor, notices=work.notices)
+    return Advanced(
+        work.session,
+        acts=tuple(done.acts),
+        cards=done.cards,
+        answer_key=done.answer_key,
+        needs=needs,
+        worked=done.worked,
+        successor=successor,
+        notices=work.notices,
+    )
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:

@@ -93,8 +93,8 @@ def open_of_session(tx: Tx, session: str, team: str) -> list[Approval]:
     return [_approval(tx, row, team) for row in tx.execute(query.order_by(approvals.c.created)).all()]
 
 
-def shown(tx: Tx, approval: str, message_ts: str | None, status: str) -> None:
-    """Record which status the card in Slack shows."""
+def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
+    """Record which status the card in Slack shows; None: one that is out of date already."""
     values: dict[str, Any] = {"shown_status": status}
     if message_ts is not None:
         values["message_ts"] = message_ts

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 
-from storage.records import InboxRow
+from storage.records import InboxRow, Session
 from storage.tables import inbox
 
 _NEW = insert(inbox)
@@ -33,6 +33,42 @@ def put(tx: Tx, row: dict[str, Any]) -> int | None:
             return tx.execute(_PUT, row).scalar()
     except IntegrityError:  # the event id is known under another row
         return None
+
+
+def leave(
+    tx: Tx,
+    session: Session,
+    kind: str,
+    variant: str,
+    data: dict[str, Any],
+    now: float,
+    *,
+    user: str = "",
+    text: str = "",
+    addressed: bool = False,
+    ts: str | None = None,
+) -> int | None:
+    """Store a row that did not come from Slack as such: an outcome, a verdict, a stop, a line of history."""
+    return put(
+        tx,
+        {
+            "session": session.id,
+            "team": session.thread.team,
+            "channel": session.thread.channel,
+            "ts": ts or f"{now:.6f}",
+            "kind": kind,
+            "variant": variant,
+            "event_id": None,
+            "user": user,
+            "text": text,
+            "addressed": addressed,
+            "access": "granted",
+            "state": "waiting",
+            "turn": None,
+            "data": data,
+            "received": now,
+        },
+    )
 
 
 def waiting(tx: Tx, session: str) -> list[InboxRow]:

@@ -211,27 +211,9 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
 
 
 def _outcome(tx: Tx, world: World, session: Session, effect: do.PutOutcome, done: Applied) -> None:
-    now = world.now()
-    inbox.put(
-        tx,
-        {
-            "session": session.id,
-            "team": session.thread.team,
-            "channel": session.thread.channel,
-            "ts": f"{now:.6f}",
-            "kind": "outcome",
-            "variant": effect.call,
-            "event_id": None,
-            "user": "",
-            "text": effect.result,
-            "addressed": not effect.quiet,
-            "access": "granted",
-            "state": "waiting",
-            "turn": None,
-            "data": {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet},
-            "received": now,
-        },
-    )
+    data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
+    loud = not effect.quiet
+    inbox.leave(tx, session, "outcome", effect.call, data, world.now(), text=effect.result, addressed=loud)
 
 
 _WRITERS: dict[type, Callable[[Tx, World, Session, Any, Applied], None]] = {

@@ -1,6 +1,7 @@
 """One dispatch of a tool call: checked again, run, and its outcome brought back as an event."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.ports import ToolContext
@@ -35,14 +36,18 @@ def read_errand(tx: Tx, call: str) -> Errand:
     return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
-async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event) -> ToolFinished:
-    """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable."""
+async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, show: Callable[[str], None]) -> ToolFinished:
+    """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
+
+    `show` is told the tool's name as it begins.
+    """
     errand = await deps.db.read(read_errand, act.call)
     began = deps.now()
     tool = deps.registry.get(errand.call.name)
     refusal = recheck(deps.registry, deps.policy, errand.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
+    show(tool.name)
     context = ToolContext(
         person=errand.person,
         place=errand.place,

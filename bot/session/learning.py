@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 from bot.ports import ChatError, Posted
 from bot.session.deps import Deps
@@ -115,22 +116,6 @@ def _note(tx: Tx, session: Session, now: float) -> None:
     _context(tx, session, min(waiting, default=f"{now:.6f}"), "slack", text, now, {"name": "Slack"})
 
 
-def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, str]) -> None:
-    row = {
-        "session": session.id,
-        "team": session.thread.team,
-        "channel": session.thread.channel,
-        "ts": ts,
-        "kind": "context",
-        "variant": "history" if data.get("name") == "Slack" else "",
-        "event_id": None,
-        "user": user,
-        "text": text,
-        "addressed": False,
-        "access": "granted",
-        "state": "waiting",
-        "turn": None,
-        "data": data,
-        "received": now,
-    }
-    inbox.put(tx, row)
+def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:
+    variant = "history" if data.get("name") == "Slack" else ""
+    inbox.leave(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)

@@ -1,0 +1,152 @@
+"""The answer of the turn at work: one live Reply, and the record of what became of it."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from bot.ports import ChatError, Reply, ReplySpec, SessionStatus, TaskStatus
+from bot.session.apply import owe_answer
+from bot.session.deps import Deps
+from bot.session.transition import at_rest
+from bot.texts import say
+from storage import deliveries, people
+from storage.db import Tx
+from storage.records import Delivery, DeliveryState, Phase, Session
+
+log = logging.getLogger(__name__)
+
+
+class _Keeper:
+    """Stores each message of an answer: before it is opened, and its ts at once after."""
+
+    def __init__(self, deps: Deps, session: Session, key: str) -> None:
+        self._deps, self._session, self._key = deps, session, key
+
+    async def opening(self, part: int) -> None:
+        if part:  # the first one was entered when the turn went to work
+            await self._deps.db.write(enter_part, self._session, self._key, part, self._deps.now())
+
+    def opened(self, part: int, ts: str) -> None:
+        self._deps.db.write_soon(deliveries.opened, self._key, part, ts, self._deps.now())
+
+
+def enter_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
+    """Enter a further message of an answer."""
+    empty = DeliveryState.PENDING
+    deliveries.owe(
+        tx, Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, empty, None, 0, now), key
+    )
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer: its key in the store, and its live Reply once there is one."""
+
+    key: str | None = None
+    reply: Reply | None = None
+
+
+class Voice:
+    """Speaks for one session. Answers follow one another: the next begins when the one before is delivered."""
+
+    def __init__(self, deps: Deps) -> None:
+        self._deps = deps
+        self._answer = Answer()
+        self._before: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    @property
+    def shown(self) -> str:
+        """The text of the current step so far."""
+        return self._answer.reply.shown if self._answer.reply is not None else ""
+
+    def begin(self, key: str) -> None:
+        """From now on the turn writes into this answer."""
+        self._answer = Answer(key)
+
+    def detach(self) -> Answer:
+        """Hand over the answer that ends now; what is written from now on is another."""
+        answer, self._answer = self._answer, Answer()
+        return answer
+
+    def follow(self, task: asyncio.Task[None]) -> None:
+        """Let the next answer wait until this task has delivered what comes before."""
+        self._before = task
+
+    async def reply(self, session: Session) -> Reply:
+        """Return the live reply of the turn at work."""
+        async with self._lock:
+            if self._before is not None and not self._before.done():
+                await asyncio.wait([self._before])
+            return await self._opened(session, self._answer)
+
+    async def _opened(self, session: Session, answer: Answer) -> Reply:
+        if answer.reply is not None:
+            return answer.reply
+        if answer.key is None:
+            answer.key = await self._deps.db.write(owe_answer, session, self._deps.now())
+        locale, _ = await self._deps.db.read(_listener, session, "")
+        direct = session.kind == "im"
+        spec = ReplySpec(session.thread, session.requester, answer.key, direct=direct, locale=locale)
+        answer.reply = self._deps.chat.reply(spec, _Keeper(self._deps, session, answer.key))
+        return answer.reply
+
+    def show_call(self, call: str, name: str, status: TaskStatus, output: str | None = None) -> None:
+        """Show or update a call's task card."""
+        if self._answer.reply is not None:
+            self._answer.reply.task(call, name, status, output)
+
+    async def finish(self, session: Session, answer: Answer, text: str) -> None:
+        """Deliver the last piece of an answer whose entry is committed."""
+        reply = await self._opened(session, answer)
+        try:
+            await reply.finish(text, _status(session))
+        except ChatError as error:
+            log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
+            self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
+            self._deps.watch.delivery("tried")
+            return
+        self._settle(answer)
+
+    async def interrupt(self, session: Session, answer: Answer, reason: str, by: str) -> None:
+        """Close an answer with a word on why it ends here."""
+        reply = await self._opened(session, answer)
+        locale, name = await self._deps.db.read(_listener, session, by)
+        await reply.interrupt(end_word(reason, locale, name), _status(session))
+        self._settle(answer)
+
+    async def pause(self, session: Session, answer: Answer) -> None:
+        """Close what is open: the turn rests until its approvals are settled."""
+        reply = await self._opened(session, answer)
+        await reply.pause(_status(session))
+        self._settle(answer)
+
+    async def close(self) -> None:
+        """Let go of a live reply at shutdown; what it owes stays owed."""
+        if self._answer.reply is not None:
+            await self._answer.reply.close()
+
+    def _settle(self, answer: Answer) -> None:
+        self._deps.db.write_soon(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
+        self._deps.watch.delivery(DeliveryState.SENT)
+
+
+def _status(session: Session) -> SessionStatus:
+    """Return what Slack shows once an answer has ended: the next turn may be at work already."""
+    if not at_rest(session):
+        return "processing"
+    return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
+
+
+def _listener(tx: Tx, session: Session, by: str) -> tuple[str, str]:
+    person = people.person(tx, session.thread.team, session.requester)
+    stopper = people.person(tx, session.thread.team, by) if by else None
+    return (person.locale if person else "en-US"), (stopper.name if stopper else by)
+
+
+def end_word(reason: str, locale: str, name: str) -> str:
+    """Return what a person reads when an answer ends without being finished."""
+    try:
+        return say(f"end.{reason}", locale, name=name)
+    except KeyError:
+        return say("end.failed", locale, name=name)

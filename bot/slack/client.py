@@ -9,7 +9,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.ports import ChatError
-from bot.slack.limiter import TooLongError, Limiter
+from bot.slack.limiter import Limiter, TooLongError
 
 Args = dict[str, Any]
 TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5, sock_connect=5, sock_read=15)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.slack.limiter import EASE_SECONDS, TooLongError, Limiter
+from bot.slack.limiter import EASE_SECONDS, Limiter, TooLongError
 
 
 class Time:

@@ -1,0 +1,143 @@
+"""What the simulated workspace is made of."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+Kind = Literal["channel", "group", "im", "mpim"]
+
+
+@dataclass
+class Person:
+    """Someone who can write: a member, a guest, a person of another organisation, or a bot."""
+
+    id: str
+    name: str
+    real_name: str
+    team_id: str
+    locale: str = "en-US"
+    tz: str = "Europe/Berlin"
+    bot_id: str | None = None
+    is_restricted: bool = False
+    is_ultra_restricted: bool = False
+    is_stranger: bool = False
+
+
+@dataclass
+class Stream:
+    """A message that is being written piece by piece; `parts` hold text and card ids in order of arrival."""
+
+    started: float
+    display: str
+    recipient: str | None
+    mode: Literal["text", "chunks"] | None = None
+    state: Literal["open", "done", "stopped", "expired"] = "open"
+    parts: list[tuple[str, Any]] = field(default_factory=list)
+    tasks: dict[str, Json] = field(default_factory=dict)
+    plan_title: str = ""
+    length: int = 0
+    blocks: int = 0
+
+
+@dataclass
+class Message:
+    """One message; `format` says how its text is marked up."""
+
+    channel: str
+    ts: str
+    user: str
+    text: str = ""
+    bot_id: str | None = None
+    thread_ts: str | None = None
+    subtype: str | None = None
+    format: Literal["mrkdwn", "markdown"] = "mrkdwn"
+    blocks: list[Json] = field(default_factory=list)
+    attachments: list[Json] = field(default_factory=list)
+    files: list[Json] = field(default_factory=list)
+    metadata: Json | None = None
+    edited: Json | None = None
+    stream: Stream | None = None
+    client_msg_id: str | None = None
+    app_context: Json | None = None
+    broadcast: bool = False
+
+    @property
+    def root(self) -> str:
+        """The ts of the thread this message belongs to or would open."""
+        return self.thread_ts or self.ts
+
+
+@dataclass
+class Channel:
+    """A place to write in; `replies` maps a root to its replies in order."""
+
+    id: str
+    name: str
+    kind: Kind
+    members: set[str]
+    is_ext_shared: bool = False
+    is_archived: bool = False
+    messages: dict[str, Message] = field(default_factory=dict)
+    replies: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass
+class Ephemeral:
+    """A message only one person sees, kept until it is replaced or deleted."""
+
+    channel: str
+    user: str
+    ts: str
+    text: str
+    blocks: list[Json] = field(default_factory=list)
+    thread_ts: str | None = None
+    format: Literal["mrkdwn", "markdown"] = "mrkdwn"
+
+
+@dataclass
+class AgentSession:
+    """Slack's own record of an agent at work in a thread."""
+
+    channel: str
+    thread_ts: str
+    status: str = "active"
+    title: str = ""
+    initiator: str | None = None
+    expires: float | None = None
+    note: str = ""  # free text of the older assistant.threads.setStatus
+
+
+@dataclass
+class View:
+    """A modal or a home tab as one person has it open."""
+
+    id: str
+    user: str
+    content: Json
+    hash: str
+    root_id: str
+
+
+@dataclass
+class Trigger:
+    """The right to open one modal for one person."""
+
+    id: str
+    user: str
+    expires: float
+    used: bool = False
+
+
+@dataclass
+class ResponseUrl:
+    """An address through which the app may answer one gesture a few times."""
+
+    token: str
+    user: str
+    channel: str
+    expires: float
+    uses: int = 0
+    message_ts: str | None = None
+    ephemeral_ts: str | None = None
+    thread_ts: str | None = None
+    replies: list[tuple[str, str]] = field(default_factory=list)  # ("message" | "ephemeral", ts)

@@ -1,0 +1,228 @@
+"""The simulated workspace: who is there, what was written, what is open. Pure state, no network."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bot.simulator.limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
+from bot.simulator.records import (
+    AgentSession,
+    Channel,
+    Ephemeral,
+    Json,
+    Kind,
+    Message,
+    Person,
+    ResponseUrl,
+    Trigger,
+    View,
+)
+from bot.simulator.refusal import Refusal
+
+BOT = "U0HERMES"
+BOT_ID = "B0HERMES"
+APP_ID = "A0HERMES"
+OTHER_TEAM = "T0OTHER"
+
+
+class Workspace:
+    """Everything one Slack team holds; times come from `clock`, seconds since 1970."""
+
+    def __init__(self, team_id: str, bot_name: str, clock: Callable[[], float], stream_lifetime: float) -> None:
+        self.team_id = team_id
+        self.people: dict[str, Person] = {}
+        self.channels: dict[str, Channel] = {}
+        self.ephemerals: dict[str, Ephemeral] = {}
+        self.sessions: dict[tuple[str, str], AgentSession] = {}
+        self.prompts: dict[str, Json] = {}  # suggested prompts by DM channel
+        self.modals: dict[str, list[View]] = {}  # per person, the topmost last
+        self.homes: dict[str, View] = {}
+        self.views: dict[str, View] = {}
+        self.triggers: dict[str, Trigger] = {}
+        self.response_urls: dict[str, ResponseUrl] = {}
+        self.files: dict[str, tuple[Json, bytes]] = {}
+        self.groups: dict[str, list[str]] = {}  # user groups and their members
+        self._clock = clock
+        self._stream_lifetime = stream_lifetime
+        self._shift = 0.0
+        self._last = 0
+        self.add_person(Person(BOT, bot_name, bot_name.capitalize(), team_id, bot_id=BOT_ID))
+
+    # Time
+
+    def now(self) -> float:
+        """The simulator's time, in seconds."""
+        return self._clock() + self._shift
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass for streams, triggers, response addresses and statuses."""
+        self._shift += seconds
+
+    def next_ts(self) -> str:
+        """A message ts that is later than every ts before it."""
+        self._last = max(self._last + 1, int(self.now() * 1_000_000))
+        return f"{self._last // 1_000_000}.{self._last % 1_000_000:06d}"
+
+    # People and places
+
+    def add_person(self, person: Person) -> Person:
+        """Let someone exist; people of the team get a DM with the bot."""
+        self.people[person.id] = person
+        if person.bot_id is None:
+            self.add_channel(f"D0{person.id[2:]}", "", "im", {person.id, BOT})
+        return person
+
+    def add_channel(self, channel_id: str, name: str, kind: Kind, members: set[str], external: bool = False) -> Channel:
+        """Open a place with these members."""
+        channel = Channel(channel_id, name, kind, set(members), is_ext_shared=external)
+        self.channels[channel_id] = channel
+        return channel
+
+    def person(self, user: str) -> Person:
+        """The person; raises Refusal `user_not_found`."""
+        if user not in self.people:
+            raise Refusal("user_not_found")
+        return self.people[user]
+
+    def place(self, channel: str) -> Channel:
+        """The channel; raises Refusal `channel_not_found`."""
+        if channel not in self.channels:
+            raise Refusal("channel_not_found")
+        return self.channels[channel]
+
+    def dm(self, user: str) -> Channel:
+        """The DM between the person and the bot."""
+        return self.place(f"D0{self.person(user).id[2:]}")
+
+    # Messages
+
+    def message(self, channel: str, ts: str) -> Message:
+        """The message; raises Refusal `message_not_found`."""
+        found = self.place(channel).messages.get(ts)
+        if found is None:
+            raise Refusal("message_not_found")
+        return self.aged(found)
+
+    def aged(self, message: Message) -> Message:
+        """The message, its stream ended if Slack would have; the session is active again then (slack.md §2.1)."""
+        stream = message.stream
+        if stream and stream.state == "open" and self.now() - stream.started >= self._stream_lifetime:
+            stream.state = "expired"
+            self.set_status(message.channel, message.root, "active")
+        return message
+
+    def add_message(self, message: Message) -> Message:
+        """Put a message into its channel and thread."""
+        channel = self.channels[message.channel]
+        channel.messages[message.ts] = message
+        if message.thread_ts and message.thread_ts != message.ts:
+            channel.replies.setdefault(message.thread_ts, []).append(message.ts)
+        return message
+
+    def remove_message(self, message: Message) -> None:
+        """Take a message out of its channel and thread."""
+        channel = self.channels[message.channel]
+        channel.messages.pop(message.ts, None)
+        if message.thread_ts and message.thread_ts != message.ts:
+            channel.replies[message.thread_ts].remove(message.ts)
+
+    def thread_root(self, channel: str, thread_ts: str) -> Message:
+        """The root of the thread; Refusal `thread_not_found` for a missing message or a reply (slack.md §9.20)."""
+        found = self.place(channel).messages.get(thread_ts)
+        if found is None or found.root != found.ts:
+            raise Refusal("thread_not_found")
+        return found
+
+    def thread(self, channel: str, root: str) -> Iterator[Message]:
+        """The root, when it still exists, and its replies in order."""
+        place = self.place(channel)
+        if root in place.messages:
+            yield self.aged(place.messages[root])
+        for ts in place.replies.get(root, ()):
+            yield self.aged(place.messages[ts])
+
+    def has_replies(self, message: Message) -> bool:
+        """Whether others answered in the thread of this root."""
+        return bool(self.channels[message.channel].replies.get(message.ts))
+
+    # Agent sessions
+
+    def session(self, channel: str, thread_ts: str) -> AgentSession | None:
+        """Slack's session of the thread as it stands now, or None."""
+        found = self.sessions.get((channel, thread_ts))
+        if found and found.expires is not None and found.expires <= self.now():
+            found.status, found.expires, found.note = "active", None, ""
+        return found
+
+    def set_status(self, channel: str, thread_ts: str, status: str, lasts: float = PROCESSING_SECONDS) -> AgentSession:
+        """Create or change the session of a thread; `processing` falls back to `active` after `lasts` seconds."""
+        found = self.sessions.setdefault((channel, thread_ts), AgentSession(channel, thread_ts))
+        found.status, found.note = status, ""
+        found.expires = self.now() + lasts if status == "processing" else None
+        return found
+
+    # What the app may do in answer to a gesture
+
+    def new_trigger(self, user: str) -> Trigger:
+        """A fresh trigger_id for this person."""
+        trigger = Trigger(f"{secrets.randbelow(10**10)}.{secrets.token_hex(8)}", user, self.now() + TRIGGER_SECONDS)
+        self.triggers[trigger.id] = trigger
+        return trigger
+
+    def take_trigger(self, trigger_id: str) -> Trigger:
+        """Use the trigger up; raises Refusal when it is unknown, used or older than three seconds (slack.md §6.1)."""
+        trigger = self.triggers.get(trigger_id)
+        if trigger is None:
+            raise Refusal("invalid_trigger_id")
+        if trigger.used:
+            raise Refusal("trigger_exchanged")
+        if trigger.expires < self.now():
+            raise Refusal("trigger_expired")
+        trigger.used = True
+        return trigger
+
+    def new_response_url(self, user: str, channel: str, **about: Any) -> ResponseUrl:
+        """A fresh address for answers to one gesture."""
+        expires = self.now() + RESPONSE_URL_SECONDS
+        url = ResponseUrl(secrets.token_hex(12), user, channel, expires, **about)
+        self.response_urls[url.token] = url
+        return url
+
+    def add_ephemeral(self, ephemeral: Ephemeral) -> Ephemeral:
+        """Show a message to one person."""
+        self.ephemerals[ephemeral.ts] = ephemeral
+        return ephemeral
+
+    # Views
+
+    def new_view(self, user: str, content: Json, root_id: str | None = None) -> View:
+        """Give a checked view an id and a hash; it is not shown yet."""
+        view_id = f"V0{secrets.token_hex(5).upper()}"
+        view = View(view_id, user, content, self.new_hash(), root_id or view_id)
+        self.views[view_id] = view
+        return view
+
+    def new_hash(self) -> str:
+        """A state word no view had before."""
+        return f"{int(self.now())}.{secrets.token_hex(4)}"
+
+
+def settle(workspace: Workspace) -> None:
+    """Fill an empty workspace with the people and places every test begins from."""
+    team = workspace.team_id
+    for person in (
+        Person("U0ANA", "ana", "Ana Alvarez", team),
+        Person("U0BEN", "ben", "Ben Baker", team, tz="America/New_York"),
+        Person("U0CHO", "cho", "Cho 陈", team, locale="zh-CN", tz="Asia/Shanghai"),
+        Person("U0GUEST", "guest", "Gus Guest", team, is_restricted=True),
+        Person("U0EXT", "ext", "Eve External", OTHER_TEAM, is_stranger=True),
+        Person("U0OTHERBOT", "otherbot", "Other Bot", team, bot_id="B0OTHER"),
+    ):
+        workspace.add_person(person)
+    trio = {"U0ANA", "U0BEN", "U0CHO"}
+    workspace.add_channel("C0GENERAL", "general", "channel", {*trio, "U0GUEST", "U0OTHERBOT", BOT})
+    workspace.add_channel("C0QUIET", "quiet", "channel", set(trio))
+    workspace.add_channel("G0PRIVATE", "private", "group", {"U0ANA", "U0BEN", BOT})
+    workspace.add_channel("G0SECRET", "secret", "group", {"U0ANA", "U0BEN"})
+    workspace.add_channel("G0TRIO", "mpdm-ana--ben--cho--hermes-1", "mpim", {*trio, BOT})
+    workspace.add_channel("C0SHARED", "shared", "channel", {*trio, "U0EXT", BOT}, external=True)

@@ -127,7 +127,7 @@ class Pages:
                 await self._recover(error)
                 piece = self._take(final=False)
                 continue
-            if piece.full:
+            if piece.full and self._sheet is not None:
                 await self._leave(self._sheet)
             return
         raise ChatError("unreachable")

@@ -96,7 +96,12 @@ class Script:
         self.step = self.step[: self._taken]
 
     def take(self, room: int, shown: str, *, final: bool = False) -> Piece:
-        """Return what fits into `room` characters after `shown`; of a growing step only whole words, not the last."""
+        """Return what fits into `room` characters after `shown`; of a growing step only whole words, not the last.
+
+        Nothing while a broken step waits to be marked: what follows does not belong below its text.
+        """
+        if self.broken:
+            return Piece()
         if final:
             self._release()
         items: list[Item] = []

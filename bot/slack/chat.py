@@ -1,0 +1,174 @@
+"""Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
+
+import logging
+import time
+from typing import Any
+
+from bot.ports import Card, ChatError, Clock, PartKeeper, Posted, ReplySpec, SessionStatus
+from bot.session.slacktext import clean
+from bot.slack.blocks import card_blocks, card_text, context
+from bot.slack.client import Args, SlackClient
+from bot.slack.desk import Desk, Pace
+from bot.slack.identity import Identity
+from bot.slack.limiter import Limiter
+from bot.slack.poster import Poster
+from bot.slack.reply import LiveReply
+from bot.slack.sheet import mark
+from bot.slack.split import split
+from bot.slack.status import StatusBoard
+from bot.slack.surface import ENDED, passing
+from bot.slack.text import escape, neutral
+from storage.records import Person, Place, PlaceKind, Thread
+
+SLACK_API_URL = "https://slack.com/api/"
+
+log = logging.getLogger("bot.slack")
+
+
+class SlackChat:
+    """`bot.ports.Chat` for one workspace. Make it with `await SlackChat.open(…)`, end it with `await close()`."""
+
+    def __init__(
+        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, pace: Pace | None = None
+    ) -> None:
+        self.client = client
+        self.me = me
+        self._clock = clock
+        self._poster = Poster(client, me)
+        self._board = StatusBoard(client)
+        self._desk = Desk(client, self._poster, self._board, clock, pace or Pace())
+
+    @classmethod
+    async def open(
+        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, pace: Pace | None = None
+    ) -> "SlackChat":
+        """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
+        client = SlackClient(token, base_url, Limiter(time.monotonic))
+        try:
+            return cls(client, Identity.of(await client.call("auth.test", {})), clock=clock, pace=pace)
+        except BaseException:
+            await client.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the connections; call after every reply was closed."""
+        await self.client.close()
+
+    # --- answers
+
+    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
+        return LiveReply(self._desk, spec, keeper)
+
+    async def close_stream(self, channel: str, ts: str, word: str) -> None:
+        chunk = {"type": "markdown_text", "text": mark(word).text}
+        try:
+            await self.client.call("chat.stopStream", {"channel": channel, "ts": ts, "chunks": [chunk]})
+            return
+        except ChatError as error:
+            if error.code == "message_not_found" or (error.code not in ENDED and not error.uncertain):
+                raise
+        await self._append_word(channel, ts, word)
+
+    # --- messages
+
+    async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
+        found = []
+        for part, text in enumerate(split(neutral(markdown))):
+            found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
+        return found
+
+    async def whisper(self, thread: Thread, user: str, markdown: str) -> None:
+        for text in split(neutral(markdown)):
+            args: Args = {"channel": thread.channel, "user": user, "markdown_text": text}
+            if thread.root:
+                args["thread_ts"] = thread.root
+            await self.client.call("chat.postEphemeral", args, thread=thread.root)
+
+    async def post_card(self, card: Card, *, key: str) -> str:
+        content = {"text": card_text(card), "blocks": card_blocks(card)}
+        return await self._poster.post(card.approval.thread, content, key=key)
+
+    async def update_card(self, card: Card, ts: str) -> None:
+        content = {"text": card_text(card), "blocks": card_blocks(card)}
+        thread = card.approval.thread
+        await self._poster.update(thread.channel, ts, content, root=thread.root)
+
+    async def set_status(self, thread: Thread, status: SessionStatus) -> None:
+        await self._board.set(thread, status)
+
+    # --- looking
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
+        return await self._poster.read(thread, limit=limit, after=after)
+
+    async def person(self, team: str, user: str) -> Person:
+        answer = await self.client.read("users.info", {"user": user, "include_locale": True})
+        return person_of(answer.get("user") or {}, team, user, self._clock())
+
+    async def place(self, team: str, channel: str) -> Place:
+        answer = await self.client.read("conversations.info", {"channel": channel})
+        return place_of(answer.get("channel") or {}, team, channel)
+
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        try:
+            answer = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, patience=3.0)
+        except ChatError as error:
+            log.info("no permalink: %s", error.code)
+            return None
+        return str(answer.get("permalink") or "") or None
+
+    async def _append_word(self, channel: str, ts: str, word: str) -> None:
+        """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
+        window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
+        answer = await self.client.read("conversations.replies", window)
+        message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+        if message is None:
+            raise ChatError("message_not_found")
+        content = marked_content(message, word)
+        try:
+            await self._poster.update(channel, ts, content)
+        except ChatError as error:
+            if passing(error):
+                raise
+            log.info("a message could not be marked as interrupted: %s", error.code)
+
+
+def marked_content(message: dict[str, Any], word: str) -> Args:
+    """Return the content of a message with a word on its end; buttons go, for nothing waits behind them."""
+    line = context(escape(f"— {word} —"))
+    blocks = [b for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    text = str(message.get("text") or "")[:700]
+    if not blocks:
+        blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
+    return {"text": f"{text}\n— {word} —", "blocks": [*blocks, line]}
+
+
+def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
+    """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
+    profile = user.get("profile") or {}
+    name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
+    teams = [user.get("team_id"), *((user.get("enterprise_user") or {}).get("teams") or ())]
+    known = [one for one in teams if one]
+    return Person(
+        team=team,
+        id=id_,
+        name=clean(str(name)),
+        locale=str(user.get("locale") or "en-US"),
+        timezone=str(user.get("tz") or "UTC"),
+        guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
+        external=bool(user.get("is_stranger")) or team not in known,
+        bot=bool(user.get("is_bot")),
+        fetched=now,
+    )
+
+
+def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
+    """Read conversations.info; what is not plainly public counts as private."""
+    kind: PlaceKind = "private"
+    if channel.get("is_im"):
+        kind = "im"
+    elif channel.get("is_mpim"):
+        kind = "mpim"
+    elif channel.get("is_channel") and not channel.get("is_private"):
+        kind = "public"
+    return Place(team, id_, kind, shared=bool(channel.get("is_ext_shared")))

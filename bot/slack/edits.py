@@ -1,0 +1,99 @@
+"""The fallback where Slack shows no streams: one message, posted once and edited."""
+
+from collections.abc import Sequence
+
+from bot.ports import ChatError, ReplySpec, SessionStatus, TaskStatus
+from bot.slack.blocks import answer_blocks, stop_button
+from bot.slack.client import Args
+from bot.slack.desk import Desk
+from bot.slack.poster import marked
+from bot.slack.script import Item, Task
+from bot.slack.sheet import Page
+from bot.slack.surface import passing
+from bot.texts import say
+
+SIGNS: dict[TaskStatus, str] = {"in_progress": "⏳", "complete": "✅", "error": "❌"}
+FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
+
+
+class Edits:
+    """One message that is edited; every edit shows the whole, so a lost answer does no harm."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    @property
+    def interval(self) -> float:
+        return self.page.desk.pace.edit_s
+
+    @classmethod
+    async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Edits":
+        """Post the message, or take over the one an earlier process left. Raises ChatError."""
+        page = Page(desk, spec, part, "")
+        page.note(items)
+        made = cls(page)
+        if part == 0 and spec.resume_ts is not None and await made._take_over(spec.resume_ts):
+            return made
+        page.ts = await desk.poster.post(spec.thread, made._content(working=True), key=spec.key, part=part)
+        return made
+
+    async def add(self, items: Sequence[Item]) -> None:
+        before = self.page.copy()
+        self.page.note(items)
+        try:
+            await self._update(working=True)
+        except ChatError as error:
+            if not passing(error):  # otherwise the next edit shows these items too
+                self.page = before
+                raise
+
+    async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
+        before = self.page.copy()
+        self.page.note(items)
+        try:
+            await self._update(working=False)
+        except ChatError:
+            self.page = before
+            raise
+        if status != "processing":
+            await self.page.desk.board.set(self.page.spec.thread, status)
+
+    async def strike(self, word: str) -> bool:
+        self.page.rewind()
+        return True
+
+    async def _take_over(self, ts: str) -> bool:
+        self.page.ts = ts
+        try:
+            await self._update(working=True)
+        except ChatError as error:
+            if passing(error):
+                raise
+            return False
+        return True
+
+    async def _update(self, *, working: bool) -> None:
+        page = self.page
+        content = self._content(working=working) | {"metadata": marked(page.spec.key, page.part)}
+        await page.desk.poster.update(page.spec.thread.channel, page.ts, content, root=page.spec.thread.root)
+
+    def _content(self, *, working: bool) -> Args:
+        page, locale = self.page, self.page.spec.locale
+        text = page.body if page.body.strip() else ""
+        if not text and (working or not page.tasks):
+            text = say("voice.working", locale) if working else "…"
+        stop = stop_button(page.spec.thread.root, locale) if working else None
+        lines = [task_line(task) for task in page.tasks.values()]
+        return {"text": fallback(text, lines), "blocks": answer_blocks(text, lines, stop=stop)}
+
+
+def task_line(task: Task) -> str:
+    """Return a task card as one line of text."""
+    return f"{SIGNS[task.status]} {task.title}" + (f": {task.output}" if task.output else "")
+
+
+def fallback(text: str, lines: Sequence[str]) -> str:
+    """Return what a notification shows: the beginning of the text, within Slack's limit for edits."""
+    plain = (text.strip() or "\n".join(lines)).encode("utf-8", "replace")[:FALLBACK_BYTES].decode("utf-8", "ignore")
+    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]

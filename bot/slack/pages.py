@@ -1,0 +1,244 @@
+"""The messages of one answer, in order: opened, filled, left for the next one, closed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.ports import ChatError, PartKeeper, ReplySpec, SessionStatus
+from bot.slack.desk import Desk
+from bot.slack.edits import Edits
+from bot.slack.script import Item, Piece, Script, Task, Words
+from bot.slack.sheet import Sheet, mark
+from bot.slack.split import seam
+from bot.slack.stream import Stream
+from bot.slack.surface import ENDED, NO_STREAM, PAYLOAD, STOPPED, TOO_LONG, passing
+from bot.texts import say
+
+RECOVERIES = 8  # in a row, without anything shown in between
+LEAST_LIMIT = 1_000
+
+
+class Pages:
+    """Moves a Script onto messages. Not for concurrent use. Methods raise ChatError; what was not shown stays owed."""
+
+    def __init__(self, desk: Desk, spec: ReplySpec, keeper: PartKeeper, script: Script) -> None:
+        self._desk = desk
+        self._spec = spec
+        self._keeper = keeper
+        self._script = script
+        self._sheet: Sheet | None = None
+        self._part = 0
+        self._limit = desk.pace.limit
+        self._opener = ""  # what the next message starts with: a reopened fence, a table's header
+        self._cards: list[Task] = []  # open cards of a message that was left
+        self._plain = False
+        self._stopped = False
+        self._announced = -1
+
+    @property
+    def interval(self) -> float:
+        return self._sheet.interval if self._sheet else self._desk.pace.append_s
+
+    def seconds_left(self) -> float | None:
+        """Return how long the open message may still be written to; None if none is open."""
+        return max(0.0, self._sheet.page.until - self._desk.clock()) if self._sheet else None
+
+    async def flush(self) -> bool:
+        """Show what may be shown now; tell whether a call was made."""
+        sent = await self._prepare()
+        while piece := self._take(final=False):
+            sent = True
+            await self._show(piece)
+        return sent
+
+    async def deliver(self, status: SessionStatus) -> None:
+        """Show all that is left and close the last message; afterwards the session shows `status`."""
+        await self._prepare()
+        for _ in range(100):  # each round shows a message's worth or raises
+            piece = self._take(final=True)
+            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items) and not self._cards:
+                if not piece.text.strip() and not piece.full:
+                    return
+                await self._post(piece)
+                continue
+            if self._sheet is None or piece.full:
+                await self._show(piece)
+                continue
+            if await self._end(self._sheet, piece.items, status):
+                return
+        raise ChatError("msg_too_long")
+
+    async def close(self, status: SessionStatus, word: str | None) -> None:
+        """Show what is owed, close open cards, and end with a short word on why."""
+        if self._stopped:
+            return
+        await self._prepare()
+        outcome = word or say("voice.waiting", self._spec.locale)
+        state: SessionStatus = status
+        for task in self._sheet.page.open_tasks() if self._sheet else ():
+            self._script.task(replace(task, status="error" if word else "complete", output=outcome))
+        if word:
+            self._script.end_step()
+            self._script.add(mark(word).text.lstrip() if self._sheet is None else mark(word).text)
+        self._cards = []
+        await self.deliver(state)
+
+    async def let_go(self) -> None:
+        """Show what may be shown and stop the stream, without a word."""
+        if self._sheet is not None and not self._stopped:
+            await self._end(self._sheet, self._take(final=False).items, "active")
+
+    # --- one message
+
+    def _take(self, *, final: bool) -> Piece:
+        shown = self._sheet.page.body if self._sheet else self._opener
+        return self._script.take(self._limit - len(shown), shown, final=final)
+
+    async def _prepare(self) -> bool:
+        """Mark what a broken model stream left, and leave a message before Slack ends it."""
+        if self._stopped:
+            raise ChatError(STOPPED)
+        if self._script.broken:
+            await self._strike()
+            return True
+        if self._sheet is not None and self._desk.clock() >= self._sheet.page.until:
+            await self._leave(self._sheet)
+            if self._cards:
+                await self._show(Piece())
+            return True
+        return False
+
+    async def _strike(self) -> None:
+        if self._sheet is not None and not await self._sheet.strike(say("voice.interrupted", self._spec.locale)):
+            self._cards = self._sheet.page.open_tasks()
+            self._sheet = None
+        self._opener = ""
+        self._script.broken = False
+
+    async def _show(self, piece: Piece) -> None:
+        """Show a piece on the open message, or open one with it; recover from what Slack says."""
+        for _ in range(RECOVERIES):
+            try:
+                if self._sheet is None:
+                    await self._open(piece.items)
+                elif piece.items:
+                    await self._sheet.add(piece.items)
+            except ChatError as error:
+                self._script.untake(piece)
+                await self._recover(error)
+                piece = self._take(final=False)
+                continue
+            if piece.full and self._sheet is not None:
+                await self._leave(self._sheet)
+            return
+        raise ChatError("unreachable")
+
+    async def _open(self, items: Sequence[Item]) -> None:
+        shown = {item.key for item in items if isinstance(item, Task)}
+        carried: list[Item] = [card for card in self._cards if card.key not in shown]
+        if self._opener:
+            carried.append(Words(self._opener, _first_step(items)))
+        first = [*carried, *items]
+        await self._announce()
+        if not self._plain and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
+            self._sheet = await Stream.open(self._desk, self._spec, self._part, first)
+        else:
+            self._sheet = await Edits.open(self._desk, self._spec, self._part, first)
+        self._opened(self._sheet.page.ts)
+
+    async def _post(self, piece: Piece) -> None:
+        """Post a piece as a message of its own: the cheapest way when nothing is open."""
+        closer, opener = seam(self._opener + piece.text) if piece.full else ("", "")
+        try:
+            await self._announce()
+            text = {"markdown_text": self._opener + piece.text + closer}
+            ts = await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+        except ChatError as error:
+            self._script.untake(piece)
+            if error.code not in TOO_LONG or not self._narrow():
+                raise
+            return
+        self._opened(ts)
+        self._opener = opener
+
+    async def _announce(self) -> None:
+        if self._announced < self._part:
+            await self._keeper.opening(self._part)
+            self._announced = self._part
+
+    def _opened(self, ts: str) -> None:
+        self._keeper.opened(self._part, ts)
+        self._part += 1
+        self._opener, self._cards = "", []
+
+    async def _leave(self, sheet: Sheet) -> None:
+        """Close the open message; what is unfinished on it goes on in the next one."""
+        page = sheet.page
+        closer, opener = seam(page.body)
+        cards = page.open_tasks()
+        below = say("voice.continued", self._spec.locale)
+        items: list[Item] = [replace(card, status="complete", output=below) for card in cards]
+        if closer:
+            items.append(Words(closer, page.step))
+        try:
+            await sheet.end(items, "processing")
+        except ChatError as error:
+            if error.code == STOPPED:
+                self._stopped = True
+            if passing(error) or self._stopped:
+                raise
+            # All of its text is shown: it may stay open until Slack ends it.
+        self._sheet, self._opener, self._cards = None, opener, cards
+
+    async def _end(self, sheet: Sheet, items: Sequence[Item], status: SessionStatus) -> bool:
+        """Close the open message with its last items; False if they must be shown elsewhere."""
+        try:
+            await sheet.end(items, status)
+        except ChatError as error:
+            self._script.untake(Piece(tuple(items)))
+            if passing(error):
+                raise
+            await self._recover(error)
+            return False
+        self._sheet = None
+        return True
+
+    async def _recover(self, error: ChatError) -> None:
+        """Make the next attempt another one; raise the error if there is none."""
+        code = error.code
+        if code == STOPPED:
+            self._stopped, self._sheet = True, None
+            raise error
+        if self._sheet is None:
+            self._recover_opening(error)
+        elif code in ENDED:
+            page = self._sheet.page
+            self._opener, self._cards, self._sheet = seam(page.body)[1], page.open_tasks(), None
+        elif code in TOO_LONG:
+            self._narrow()
+            await self._leave(self._sheet)
+        elif code in PAYLOAD:
+            self._plain = True
+            await self._leave(self._sheet)
+        else:
+            raise error
+
+    def _recover_opening(self, error: ChatError) -> None:
+        code = error.code
+        if code in TOO_LONG and self._narrow():
+            return
+        if self._plain or code not in NO_STREAM | PAYLOAD:
+            raise error
+        if code in NO_STREAM:
+            self._desk.surfaces.refused(code, self._spec.thread.channel, self._spec.recipient)
+        self._plain = True
+
+    def _narrow(self) -> bool:
+        """Use shorter messages from now on; False if they are short already."""
+        if self._limit <= LEAST_LIMIT:
+            return False
+        self._limit = max(LEAST_LIMIT, self._limit // 2)
+        return True
+
+
+def _first_step(items: Sequence[Item]) -> int:
+    return next((item.step for item in items if isinstance(item, Words)), 0)

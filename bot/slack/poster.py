@@ -1,0 +1,144 @@
+"""Whole messages: each posted once, even when the answer of Slack is lost on the way."""
+
+import asyncio
+import logging
+from typing import Any
+
+from bot.ports import ChatError, Posted
+from bot.slack.client import Args, SlackClient
+from bot.slack.identity import Identity
+from storage.records import Thread
+
+EVENT_TYPE = "hermes_delivery"
+TRIES = 3
+BACKOFF = (0.5, 2.0)
+PAGE = 200
+PAGES = 10
+
+log = logging.getLogger("bot.slack")
+
+
+def marked(key: str, part: int) -> dict[str, Any]:
+    """Return the metadata by which a message is recognised after a crash."""
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": key, "part": part}}
+
+
+class Poster:
+    """Posts and edits messages, and reads threads."""
+
+    def __init__(self, client: SlackClient, me: Identity) -> None:
+        self._client = client
+        self.me = me
+
+    async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
+        """Post one message into the thread and return its ts.
+
+        After an answer that was lost the thread is read: the message is found by its metadata, or posted again.
+        Raises ChatError; `uncertain` if it may stand there and the thread could not be read.
+        """
+        args = {
+            "channel": thread.channel,
+            "thread_ts": thread.root,
+            "unfurl_links": False,
+            "unfurl_media": False,
+            "metadata": marked(key, part),
+            **content,
+        }
+        for again in range(TRIES):
+            try:
+                return str((await self._client.call("chat.postMessage", args, thread=thread.root))["ts"])
+            except ChatError as error:
+                if error.code != "unreachable" and not error.uncertain:
+                    raise
+                if error.uncertain and (ts := await self._search(thread, key, part, error)):
+                    return ts
+                if again == TRIES - 1:
+                    raise
+            await asyncio.sleep(BACKOFF[again])
+        raise AssertionError("the last try returns or raises")
+
+    async def update(self, channel: str, ts: str, content: Args, *, root: str = "", patience: float = 60.0) -> None:
+        """Replace a message's content; an edit says the same twice, so a lost answer is simply tried again."""
+        args = {"channel": channel, "ts": ts, **content}
+        for again in range(TRIES):
+            try:
+                await self._client.call("chat.update", args, thread=root, patience=patience)
+                return
+            except ChatError as error:
+                if again == TRIES - 1 or (error.code != "unreachable" and not error.uncertain):
+                    raise
+            await asyncio.sleep(BACKOFF[again])
+
+    async def read(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
+        """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""
+        messages = await self.raw(thread, after=after)
+        return [posted(message, self.me) for message in messages][-limit:]
+
+    async def raw(self, thread: Thread, *, after: str | None = None) -> list[dict[str, Any]]:
+        """Return the thread's messages as Slack gives them, at most PAGES pages."""
+        # Always by the root: the ts of a reply returns that reply alone (Slack: conversations.replies).
+        params = {"channel": thread.channel, "ts": thread.root, "limit": PAGE, "include_all_metadata": True}
+        if after is not None:
+            params["oldest"] = after
+        found: list[dict[str, Any]] = []
+        for _ in range(PAGES):
+            answer = await self._client.read("conversations.replies", params)
+            found += answer.get("messages", [])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+            params["cursor"] = cursor
+        # Slack adds the root to each page, whatever the window is.
+        seen = {str(m.get("ts")): m for m in found if after is None or _later(str(m.get("ts", "0")), after)}
+        return [seen[ts] for ts in sorted(seen, key=_order)]
+
+    async def _search(self, thread: Thread, key: str, part: int, lost: ChatError) -> str | None:
+        """Find a message whose answer was lost. Raises the loss itself when the thread cannot be read."""
+        try:
+            messages = await self.raw(thread)
+        except ChatError as error:
+            log.warning("cannot tell whether a message was posted: %s", error.code)
+            raise lost from None
+        for message in messages:
+            payload = _payload(message)
+            if payload and payload.get("key") == key and payload.get("part") == part:
+                return str(message["ts"])
+        return None
+
+
+def posted(message: dict[str, Any], me: Identity) -> Posted:
+    """Turn a message of Slack into ours."""
+    user, bot = str(message.get("user") or ""), str(message.get("bot_id") or "")
+    payload = _payload(message)
+    return Posted(
+        ts=str(message["ts"]),
+        user=user or bot,
+        text=_text(message),
+        ours=(bool(user) and user == me.user) or (bool(bot) and bot == me.bot),
+        bot=bool(bot),
+        key=str(payload["key"]) if payload and "key" in payload else None,
+        streaming=message.get("streaming_state") == "in_progress",
+    )
+
+
+def _text(message: dict[str, Any]) -> str:
+    """The message's text; that of markdown blocks where it is longer than the fallback beside them."""
+    blocks = message.get("blocks") or ()
+    markdown = "\n\n".join(str(b.get("text", "")) for b in blocks if b.get("type") == "markdown")
+    text = str(message.get("text") or "")
+    return markdown if len(markdown) > len(text) else text
+
+
+def _payload(message: dict[str, Any]) -> dict[str, Any] | None:
+    metadata = message.get("metadata") or {}
+    payload = metadata.get("event_payload")
+    return payload if metadata.get("event_type") == EVENT_TYPE and isinstance(payload, dict) else None
+
+
+def _order(ts: str) -> tuple[int, str]:
+    whole, _, fraction = ts.partition(".")
+    return int(whole or 0), fraction
+
+
+def _later(ts: str, than: str) -> bool:
+    return _order(ts) > _order(than)

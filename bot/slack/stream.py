@@ -1,0 +1,208 @@
+"""One natively streamed message: chunks only, its whole text certain at the end."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bot.ports import ChatError, ReplySpec, SessionStatus
+from bot.slack.blocks import answer_blocks
+from bot.slack.client import Args
+from bot.slack.desk import Desk
+from bot.slack.edits import fallback, task_line
+from bot.slack.poster import marked, posted
+from bot.slack.script import Item, Task, Words
+from bot.slack.sheet import Page, mark
+from bot.slack.surface import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
+
+STOP_TRIES = 3
+TAIL = 24  # letters by which a piece is recognised in what Slack shows
+
+log = logging.getLogger("bot.slack")
+
+
+class Stream:
+    """A stream of `chat.startStream`. `doubtful`: an answer was lost, so the text is set exactly once it has ended."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self._doubtful = False
+        page.desk.live += 1
+        self._live = True
+
+    @property
+    def interval(self) -> float:
+        return self.page.desk.append_interval()
+
+    @classmethod
+    async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Stream":
+        """Start the stream with its first items. Raises ChatError, with a word of `NO_STREAM` where there are none."""
+        args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": chunks(items)}
+        named = not (spec.direct and desk.surfaces.bare_direct)
+        if named:
+            args |= {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
+        doubtful = False
+        try:
+            ts = await _start(desk, args)
+        except ChatError as error:
+            if error.uncertain and (found := await _adopt(desk, spec)):
+                ts, doubtful = found, True
+            elif error.code == "invalid_arguments" and spec.direct and named:
+                ts = await _start(desk, {k: v for k, v in args.items() if not k.startswith("recipient_")})
+                desk.surfaces.bare_direct = True
+            else:
+                raise
+        desk.board.noted(spec.thread, "processing")  # chat.startStream sets it
+        stream = cls(Page(desk, spec, part, ts))
+        stream.page.note(items)
+        stream._doubtful = doubtful
+        return stream
+
+    async def add(self, items: Sequence[Item]) -> None:
+        page = self.page
+        args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "chunks": chunks(items)}
+        try:
+            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root)
+        except ChatError as error:
+            if error.code in ENDED or error.code == STOPPED:
+                self._let_go()
+            if not error.uncertain or await self._is_absent(items):
+                raise
+        page.note(items)
+
+    async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
+        page = self.page
+        args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "session_status": status}
+        args["metadata"] = marked(page.spec.key, page.part)
+        if items:
+            args["chunks"] = chunks(items)
+        async with page.desk.board.turn(page.spec.thread):
+            exact = await self._stop(args)
+            if exact:
+                page.desk.board.noted(page.spec.thread, status)
+        if not exact:
+            await self._set_exactly(items, status)
+        page.note(items)
+        self._let_go()
+
+    async def strike(self, word: str) -> bool:
+        await self.end([mark(word)], "processing")
+        return False
+
+    async def _stop(self, args: Args) -> bool:
+        """Stop the stream; False if its text must be set exactly afterwards. Raises what an edit cannot mend."""
+        tried = False
+        for again in range(STOP_TRIES):
+            try:
+                await self.page.desk.client.call("chat.stopStream", args, thread=self.page.spec.thread.root)
+                return not (self._doubtful or tried)
+            except ChatError as error:
+                if error.code in {*TOO_LONG, STOPPED}:
+                    if error.code == STOPPED:
+                        self._let_go()
+                    raise
+                if error.code in ENDED:
+                    return False
+                if error.code in PAYLOAD and len(args) > 2:
+                    log.warning("a stream could not be closed with its last items: %s", error.code)
+                    args, tried = {"channel": args["channel"], "ts": args["ts"]}, True
+                    continue
+                if not passing(error) or again == STOP_TRIES - 1:
+                    raise
+                tried = tried or error.uncertain
+            await asyncio.sleep(self.page.desk.pace.backoff[0] * (again + 1))
+        return False
+
+    async def _set_exactly(self, items: Sequence[Item], status: SessionStatus) -> None:
+        """Make the ended message show all its text by one edit. Raises ChatError if Slack takes no edit of it."""
+        page, after = self.page, self.page.copy()
+        after.note(items)
+        lines = [task_line(task) for task in after.tasks.values()]
+        contents: list[Args] = [
+            {"text": fallback(after.body, lines), "blocks": [*_cards(after), *answer_blocks(after.body)]},
+            {"text": fallback(after.body, lines), "blocks": answer_blocks(after.body, lines)},
+        ]
+        try:
+            for content in contents if after.tasks else contents[1:]:
+                if not content["blocks"]:
+                    break
+                try:
+                    content["metadata"] = marked(page.spec.key, page.part)
+                    await page.desk.poster.update(page.spec.thread.channel, page.ts, content)
+                    break
+                except ChatError as error:
+                    if error.code not in PAYLOAD or content is contents[-1]:
+                        raise
+        except ChatError as error:
+            self._let_go()
+            raise ChatError("message_not_in_streaming_state") from error
+        if status != "processing":
+            await page.desk.board.set(page.spec.thread, status)
+
+    async def _is_absent(self, items: Sequence[Item]) -> bool:
+        """After a lost answer: True if Slack shows that the items did not arrive; where it cannot tell, doubt stays."""
+        new = letters("".join(i.text for i in items if isinstance(i, Words)))[-TAIL:]
+        old = letters(self.page.body)[-TAIL:]
+        shown = ""
+        try:
+            for message in await self.page.desk.poster.raw(self.page.spec.thread):
+                if message.get("ts") == self.page.ts:
+                    shown = letters(posted(message, self.page.desk.poster.me).text)
+        except ChatError as error:
+            log.info("cannot read the stream back: %s", error.code)
+        if new and shown.endswith(new) and not old.endswith(new):
+            return False
+        if new and old and shown.endswith(old):
+            return True
+        self._doubtful = True
+        return False
+
+    def _let_go(self) -> None:
+        if self._live:
+            self._live = False
+            self.page.desk.live -= 1
+
+
+def chunks(items: Sequence[Item]) -> list[dict[str, Any]]:
+    """Return items as stream chunks (Slack: chat.appendStream). Never text beside chunks: a stream has one mode."""
+    made: list[dict[str, Any]] = []
+    for item in items:
+        if isinstance(item, Words):
+            made.append({"type": "markdown_text", "text": item.text})
+            continue
+        card = {"type": "task_update", "id": item.key[:256], "title": item.title, "status": item.status}
+        made.append(card | {"output": item.output} if item.output else card)
+    return made
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits alone: Slack shows Markdown in its own form."""
+    return re.sub(r"[\W_]+", "", text)
+
+
+async def _start(desk: Desk, args: Args) -> str:
+    return str((await desk.client.call("chat.startStream", args, thread=args["thread_ts"]))["ts"])
+
+
+async def _adopt(desk: Desk, spec: ReplySpec) -> str | None:
+    """Find a stream whose start was not confirmed: nobody else writes this thread, so an open one is it."""
+    try:
+        messages = await desk.poster.read(spec.thread, limit=50)
+    except ChatError as error:
+        log.info("cannot tell whether a stream was started: %s", error.code)
+        return None
+    return next((m.ts for m in reversed(messages) if m.ours and m.streaming), None)
+
+
+def _cards(page: Page) -> list[dict[str, Any]]:
+    """Return the task cards as blocks, for a message that is edited."""
+    return [_card(task) for task in list(page.tasks.values())[-40:]]
+
+
+def _card(task: Task) -> dict[str, Any]:
+    card = {"type": "task_card", "task_id": task.key[:256], "title": task.title, "status": task.status}
+    if not task.output:
+        return card
+    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": task.output}]}
+    return card | {"output": {"type": "rich_text", "elements": [text]}}

@@ -1,0 +1,38 @@
+"""SlackChat against the simulator over real sockets."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.simulator.server import Simulator
+from bot.simulator.settings import Settings
+from bot.slack.chat import SlackChat
+from bot.slack.desk import Pace
+from tests.bot.slack.stage import Stage
+
+FAST = Pace(append_s=0.02, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05))
+
+
+@pytest.fixture
+async def sim() -> AsyncIterator[Simulator]:
+    async with Simulator(Settings()) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+async def chat(sim: Simulator) -> AsyncIterator[SlackChat]:
+    made = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=FAST)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def stage(sim: Simulator, chat: SlackChat) -> Stage:
+    """A mention in #general, waiting for its answer."""
+    return await Stage.set(sim, chat, "C0GENERAL")
+
+
+@pytest.fixture
+async def direct(sim: Simulator, chat: SlackChat) -> Stage:
+    """A message in Ana's DM, waiting for its answer."""
+    return await Stage.set(sim, chat, "D0ANA")

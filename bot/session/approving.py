@@ -72,11 +72,9 @@ def settle(tx: Tx, world: World, found: Approval, verdict: str, by: tuple[str, .
 
 def expire(tx: Tx, world: World) -> list[str]:
     """Settle what nobody decided in time; return the sessions to wake. An unanswered "unknown" counts as skipped."""
-    woken = []
-    for found in approvals.expired(tx, world.now(), world.rules.team):
-        if settle(tx, world, found, "expired" if found.kind == "approval" else "skipped", ()):
-            woken.append(found.session)
-    return woken
+    due = approvals.expired(tx, world.now(), world.rules.team)
+    verdicts = {"approval": "expired", "unknown": "skipped"}
+    return [found.session for found in due if settle(tx, world, found, verdicts[found.kind], ())]
 
 
 def _note(tx: Tx, world: World, found: Approval, user: str, kind: str, button: str) -> None:

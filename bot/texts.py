@@ -77,6 +77,113 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.read_file": ("Reads a text file in Hermes's folder.", "读取 Hermes 文件夹中的文本文件。"),
     "tool.line.write_file": ("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
     # --- memory and commands
+    "tool.line.remember": ("Keeps a fact that you asked it to keep.", "记住您要求记住的内容。"),
+    "tool.line.recall": ("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"),
+    "tool.line.forget": ("Deletes one of your memories for good.", "永久删除您的一条记忆。"),
+    "memory.help": (
+        "*Your memories*\n"
+        "`/memory list` all of them, with their ids\n"
+        "`/memory search <words>` those that hold these words\n"
+        "`/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
+        "`/memory edit <id> <new text>` change one\n"
+        "`/memory forget <id or words>` delete one for good; I ask once\n"
+        "In a thread write `@Hermes !memory …` instead. Only you see these answers.",
+        "*您的记忆*\n"
+        "`/memory list` 列出全部记忆及编号\n"
+        "`/memory search <词语>` 查找包含这些词语的记忆\n"
+        "`/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
+        "`/memory edit <编号> <新内容>` 修改一条\n"
+        "`/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
+        "在消息列中请写 `@Hermes !memory …`。这些回复只有您能看到。",
+    ),
+    "memory.unknown": ("I do not know `{verb}`.", "我不认识 `{verb}`。"),
+    "memory.list": ("*Your memories* ({first}–{last} of {total})", "*您的记忆*（第 {first}–{last} 条，共 {total} 条）"),
+    "memory.list.none": (
+        "I remember nothing of yours yet. `/memory add <fact>` keeps something.",
+        "我还没有您的任何记忆。用 `/memory add <内容>` 来添加。",
+    ),
+    "memory.page": ("Page {page}", "第 {page} 页"),
+    "memory.found": ("*Memories with “{words}”* (best first)", "*包含“{words}”的记忆*（最相关的在前）"),
+    "memory.found.none": ("None of your memories holds “{words}”.", "您的记忆中没有“{words}”。"),
+    "memory.found.more": ("There may be more; add a word to narrow it down.", "可能还有更多，请添加词语缩小范围。"),
+    "memory.added": ("I will remember: {content}\n{facts}", "我会记住：{content}\n{facts}"),
+    "memory.known": ("I know that already: {content}\n{facts}", "我已经知道了：{content}\n{facts}"),
+    "memory.edited": ("Changed: {content}\n{facts}", "已修改：{content}\n{facts}"),
+    "memory.widened": ("It may be used everywhere now: {content}\n{facts}", "现在可在各处使用：{content}\n{facts}"),
+    "memory.widen": ("Use everywhere", "各处使用"),
+    "memory.forget.ask": ("Forget this for good?\n> {content}\n{facts}", "要永久忘记这条吗？\n> {content}\n{facts}"),
+    "memory.forget.changed": (
+        "It has changed since I asked, so nothing was deleted.",
+        "在我询问之后内容已变化，因此没有删除。",
+    ),
+    "memory.forget.which": ("*Which one shall I forget?*", "*要忘记哪一条？*"),
+    "memory.forget.one": ("Forget {id}", "忘记 {id}"),
+    "memory.forget.yes": ("Forget it", "忘记"),
+    "memory.forget.keep": ("Keep", "保留"),
+    "memory.forget.done": (
+        "Forgotten. The memory `{id}` and its place in the search are deleted; only a note without content stays: "
+        "that it existed and when you had it deleted.",
+        "已忘记。记忆 `{id}` 及其搜索索引已删除；只保留一条不含内容的记录：它曾存在，以及您何时要求删除。",
+    ),
+    "memory.kept": ("Nothing was changed.", "没有任何改动。"),
+    "memory.no_such": (
+        "You have no memory with the id `{id}`. `/memory list` shows the ids.",
+        "您没有编号为 `{id}` 的记忆。`/memory list` 会显示编号。",
+    ),
+    "memory.usage.add": ("Write what to remember: `/memory add <fact>`", "请写出要记住的内容：`/memory add <内容>`"),
+    "memory.usage.edit": (
+        "Write the id and the new text: `/memory edit <id> <new text>`",
+        "请写出编号和新内容：`/memory edit <编号> <新内容>`",
+    ),
+    "memory.usage.search": (
+        "Write what to look for: `/memory search <words>`",
+        "请写出要查找的词语：`/memory search <词语>`",
+    ),
+    "memory.usage.forget": (
+        "Write which one: `/memory forget <id or words>`",
+        "请写出哪一条：`/memory forget <编号或词语>`",
+    ),
+    "memory.old_button": (
+        "This button belongs to an older answer. `/memory list` shows how things stand.",
+        "这个按钮来自较早的回复。请用 `/memory list` 查看当前情况。",
+    ),
+    "memory.audience.dm": ("used in your DM only", "仅在您的私信中使用"),
+    "memory.audience.private": ("used in {channel} and your DM", "在 {channel} 和您的私信中使用"),
+    "memory.audience.shared": ("used in {channel} and your DM", "在 {channel} 和您的私信中使用"),
+    "memory.audience.public": ("used in channels without outside people", "在没有外部人员的频道中使用"),
+    "memory.audience.workspace": ("used everywhere without outside people", "在没有外部人员的各处使用"),
+    "memory.archived": ("archived, not used", "已归档，不再使用"),
+    "memory.until": ("until {day}", "有效期至 {day}"),
+    "memory.ended": ("ended {day}, not used", "已于 {day} 结束，不再使用"),
+    "memory.source": ("[source]({link})", "[来源]({link})"),
+    "memory.refused.secret": (
+        "I did not keep that: it looks like it holds a password, a key or another secret. Please keep secrets in a "
+        "password manager.",
+        "我没有记住：其中似乎含有密码、密钥或其他机密。请把机密保存在密码管理器中。",
+    ),
+    "memory.refused.identity": (
+        "I did not keep that: it looks like it holds the number of an identity document.",
+        "我没有记住：其中似乎含有证件号码。",
+    ),
+    "memory.refused.payment": (
+        "I did not keep that: it looks like it holds a card or bank account number. If it is another kind of number, "
+        "please write it without the digits that look like one.",
+        "我没有记住：其中似乎含有银行卡号或账号。如果是其他号码，请去掉相似的数字再写。",
+    ),
+    "memory.refused.empty": ("There is nothing in it to remember.", "其中没有可记住的内容。"),
+    "memory.refused.long": (
+        "That is too long: a memory is one fact of at most 1,000 characters. Nothing was kept.",
+        "内容过长：一条记忆最多 1,000 个字符。没有保存。",
+    ),
+    "memory.refused.full": (
+        "You have as many memories as I can keep. Please forget some first.",
+        "您的记忆已达上限，请先忘记一些。",
+    ),
+    "memory.refused.nowhere": (
+        "I cannot tell where this conversation is, so I did not keep that.",
+        "我无法确定这个会话的位置，因此没有记住。",
+    ),
+    "memory.refused.gone": ("This memory does not exist any more.", "这条记忆已不存在。"),
     # --- mcp
 }
 

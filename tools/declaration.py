@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.ports import ToolContext
-from storage.records import Effect
+from storage.records import Decision, Effect
 from tools.signature import MismatchError, Signature, read_signature
 
 
@@ -35,7 +35,8 @@ class Tool:
 
     None for `timeout_s`, `retries` or `result_limit` means the configured default. `source` is "built-in" or
     "mcp:<server>". `outward`: it speaks to people or systems outside this thread. `check` returns what is wrong with
-    arguments that fit the schema (rules that JSON Schema cannot say), or None.
+    arguments that fit the schema (rules that JSON Schema cannot say), or None. `default_decision` replaces what the
+    effect implies where the configuration is silent; it needs a reason beside it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Tool:
     source: str = "built-in"
     outward: bool = False
     check: Callable[[dict[str, Any]], str | None] | None = None
+    default_decision: Decision | None = None
 
     @property
     def repeatable(self) -> bool:
@@ -68,6 +70,7 @@ def tool(
     result_limit: int | None = None,
     outward: bool = False,
     name: str | None = None,
+    default_decision: Decision | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a typed function; a sync one runs in a thread.
 
@@ -91,6 +94,7 @@ def tool(
             roles=roles,
             outward=outward,
             check=signature.problem,
+            default_decision=default_decision,
         )
 
     return declare

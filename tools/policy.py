@@ -64,7 +64,7 @@ class Policy:
 
     def configured(self, tool: Tool) -> Decision:
         """Return the decision on the tool as such, before a requester and arguments are known."""
-        return self.rules.get(tool.name, _SILENT).risk or _BY_EFFECT[tool.effect]
+        return self.rules.get(tool.name, _SILENT).risk or tool.default_decision or _BY_EFFECT[tool.effect]
 
     def decide(self, tool: Tool, requester: str, *, repaired: bool = False, unresolved: bool = False) -> Ruling:
         """Return the ruling on one call: deny beats ask beats allow.

@@ -30,8 +30,8 @@ _NUMBER = r"(\d{1,3}|[一二两三四五六七八九十])"
 
 def ranges(question: str, now: float, timezone: str) -> tuple[tuple[float, float], ...]:
     """Return the times that a question names, as [start, end) in seconds; none for a question without one."""
-    zone = _zone(timezone)
-    today = datetime.fromtimestamp(now, zone).date()
+    here = zone(timezone)
+    today = datetime.fromtimestamp(now, here).date()
     found: dict[Days, None] = {}
     for pattern, read in _READERS:
         for hit in pattern.finditer(question[:MAX_TEXT].lower()):
@@ -39,18 +39,19 @@ def ranges(question: str, now: float, timezone: str) -> tuple[tuple[float, float
                 found.update(dict.fromkeys(read(hit, today)))
             except (ValueError, OverflowError):  # 31 February, or a year that no calendar has
                 continue
-    return tuple((_at(start, zone), _at(end, zone)) for start, end in tuple(found)[:MAX_RANGES])
+    return tuple((_at(start, here), _at(end, here)) for start, end in tuple(found)[:MAX_RANGES])
 
 
-def _zone(timezone: str) -> tzinfo:
+def zone(timezone: str) -> tzinfo:
+    """Return the time zone of this name, or UTC for one that nobody knows."""
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return UTC
 
 
-def _at(day: date, zone: tzinfo) -> float:
-    return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
+def _at(day: date, here: tzinfo) -> float:
+    return datetime(day.year, day.month, day.day, tzinfo=here).timestamp()
 
 
 def _day(day: date) -> Days:

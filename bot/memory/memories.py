@@ -7,9 +7,8 @@ from bot.memory import policy, words
 from bot.memory.secrets import forbidden
 from storage import memories
 from storage.db import Tx
-from storage.records import Audience, Memory, Person, Place
+from storage.records import Memory, Person, Place
 
-Type = Literal["identity", "preference", "fact", "goal", "event", "instruction"]
 Why = Literal["secret", "identity", "payment", "empty", "long", "full", "nowhere", "gone"]
 
 MAX_CONTENT = 1000  # characters: one fact, not a document
@@ -60,7 +59,7 @@ def remember(
     content: str,
     now: float,
     *,
-    type: Type = "fact",  # noqa: A002 (the column's name)
+    type: policy.Type = "fact",  # noqa: A002 (the column's name)
     valid_until: float | None = None,
     source: Source | None = None,
 ) -> Remembered:
@@ -88,14 +87,7 @@ def remember(
         created=now,
         updated=now,
     )
-    for old in memories.by_hash(tx, person.team, person.id, policy.content_hash(said)):
-        if policy.covers(old.audience, wanted.audience) or policy.covers(wanted.audience, old.audience):
-            return Remembered(_again(tx, old, wanted), known=True)
-    if memories.count(tx, person.team, person.id) >= MAX_KEPT:
-        raise RefusedError("full")
-    return Remembered(
-        memories.add(tx, wanted, words=words.for_index(said), content_hash=policy.content_hash(said), actor=person.id)
-    )
+    return _kept(tx, wanted)
 
 
 def edit(tx: Tx, person: Person, short_id: str, content: str, now: float) -> Memory:
@@ -151,6 +143,17 @@ def forget(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
     return old
 
 
+def _kept(tx: Tx, wanted: Memory) -> Remembered:
+    same = policy.content_hash(wanted.content)
+    for old in memories.by_hash(tx, wanted.team, wanted.owner, same):
+        if policy.covers(old.audience, wanted.audience) or policy.covers(wanted.audience, old.audience):
+            return Remembered(_again(tx, old, wanted), known=True)
+    if memories.count(tx, wanted.team, wanted.owner) >= MAX_KEPT:
+        raise RefusedError("full")
+    indexed = words.for_index(wanted.content)
+    return Remembered(memories.add(tx, wanted, words=indexed, content_hash=same, actor=wanted.owner))
+
+
 def _checked(content: str) -> str:
     said = policy.clean(content)
     if not policy.normalised(said):
@@ -193,8 +196,3 @@ def _store(tx: Tx, memory: Memory, event: str) -> None:
         event=event,
         actor=memory.owner,
     )
-
-
-def audience_key(audience: Audience) -> str:
-    """Return the key of the words that say who may see a memory used."""
-    return f"memory.audience.{'shared' if audience.shared else audience.kind}"

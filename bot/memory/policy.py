@@ -13,11 +13,15 @@ Only ever in turns of the owner. An unknown reader, place or workspace gets noth
 """
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from storage.records import Audience, Memory, Person, Place
+
+Type = Literal["identity", "preference", "fact", "goal", "event", "instruction"]
 
 WORKSPACE = Audience("workspace")
 DAY = 86400.0
@@ -104,6 +108,22 @@ def normalised(content: str) -> str:
 def content_hash(content: str) -> str:
     """Return the hash by which exact duplicates are found."""
     return hashlib.sha256(normalised(content).encode()).hexdigest()
+
+
+_WISHES: dict[Type, str] = {
+    "instruction": r"\b(always|never|from now on|(answer|reply) (me )?in|call me|don'?t ever)\b"
+    "|总是|永远|以后|从现在起|叫我|请用",
+    "preference": r"\bi('d| would)? (really )?(like|prefer|love|hate|dislike|favou?r)\b|\bfavou?rite\b"
+    "|喜欢|讨厌|偏好|更爱|最爱",
+    "identity": r"\bmy name is\b|\bi('m| am) (an?|the|from|in|responsible)\b|\bi (work|live)\b"
+    "|我叫|我姓|我是|我住|我的职位|我负责",
+}
+
+
+def type_of(content: str) -> Type:
+    """Guess the type of a fact that someone typed: what shapes every answer must not wait for a matching question."""
+    low = content.casefold()
+    return next((kind for kind, pattern in _WISHES.items() if re.search(pattern, low)), "fact")
 
 
 def ended(memory: Memory, now: float) -> bool:

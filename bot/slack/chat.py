@@ -34,9 +34,10 @@ class SlackChat:
         self.client = client
         self.me = me
         self._clock = clock
-        self._poster = Poster(client, me)
+        pace = pace or Pace()
+        self._poster = Poster(client, me, pace.backoff[:2])
         self._board = StatusBoard(client)
-        self._desk = Desk(client, self._poster, self._board, clock, pace or Pace())
+        self._desk = Desk(client, self._poster, self._board, clock, pace)
 
     @classmethod
     async def open(

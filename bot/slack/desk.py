@@ -9,14 +9,13 @@ from bot.slack.split import MESSAGE_LIMIT
 from bot.slack.status import StatusBoard
 from bot.slack.surface import Surfaces
 
-APPENDS_PER_SECOND = 100 / 60  # chat.appendStream of the whole workspace (Slack: tier 4)
-
 
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How an answer moves; times in seconds."""
 
     append_s: float = 0.8
+    appends_per_minute: float = 100.0  # of the whole workspace (Slack: chat.appendStream is tier 4)
     edit_s: float = 3.0  # Slack: at most one chat.update per message in 3 s
     rotate_s: float = 235.0  # Slack ends a stream about 5 minutes after its start
     limit: int = MESSAGE_LIMIT
@@ -37,4 +36,4 @@ class Desk:
 
     def append_interval(self) -> float:
         """Return the seconds between appends of one stream, so that all together stay near Slack's tier."""
-        return max(self.pace.append_s, min(5.0, self.live / APPENDS_PER_SECOND))
+        return max(self.pace.append_s, min(5.0, 60.0 * self.live / self.pace.appends_per_minute))

@@ -46,8 +46,10 @@ class Pages:
         """Show what may be shown now; tell whether a call was made."""
         sent = await self._prepare()
         while piece := self._take(final=False):
-            sent = True
             await self._show(piece)
+            sent = True
+            if not piece.full:  # what came meanwhile goes with the next call
+                break
         return sent
 
     async def deliver(self, status: SessionStatus) -> None:

@@ -10,8 +10,6 @@ from bot.slack.identity import Identity
 from storage.records import Thread
 
 EVENT_TYPE = "hermes_delivery"
-TRIES = 3
-BACKOFF = (0.5, 2.0)
 PAGE = 200
 PAGES = 10
 
@@ -26,9 +24,10 @@ def marked(key: str, part: int) -> dict[str, Any]:
 class Poster:
     """Posts and edits messages, and reads threads."""
 
-    def __init__(self, client: SlackClient, me: Identity) -> None:
+    def __init__(self, client: SlackClient, me: Identity, backoff: tuple[float, ...] = (0.5, 2.0)) -> None:
         self._client = client
         self.me = me
+        self._backoff = backoff
 
     async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
         """Post one message into the thread and return its ts.
@@ -44,7 +43,7 @@ class Poster:
             "metadata": marked(key, part),
             **content,
         }
-        for again in range(TRIES):
+        for again in range(len(self._backoff) + 1):
             try:
                 return str((await self._client.call("chat.postMessage", args, thread=thread.root))["ts"])
             except ChatError as error:
@@ -52,22 +51,22 @@ class Poster:
                     raise
                 if error.uncertain and (ts := await self._search(thread, key, part, error)):
                     return ts
-                if again == TRIES - 1:
+                if again == len(self._backoff):
                     raise
-            await asyncio.sleep(BACKOFF[again])
+            await asyncio.sleep(self._backoff[again])
         raise AssertionError("the last try returns or raises")
 
     async def update(self, channel: str, ts: str, content: Args, *, root: str = "", patience: float = 60.0) -> None:
         """Replace a message's content; an edit says the same twice, so a lost answer is simply tried again."""
         args = {"channel": channel, "ts": ts, **content}
-        for again in range(TRIES):
+        for again in range(len(self._backoff) + 1):
             try:
                 await self._client.call("chat.update", args, thread=root, patience=patience)
                 return
             except ChatError as error:
-                if again == TRIES - 1 or (error.code != "unreachable" and not error.uncertain):
+                if again == len(self._backoff) or (error.code != "unreachable" and not error.uncertain):
                     raise
-            await asyncio.sleep(BACKOFF[again])
+            await asyncio.sleep(self._backoff[again])
 
     async def read(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
         """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""

@@ -15,6 +15,16 @@ TaskStatus = Literal["in_progress", "complete", "error"]
 SessionStatus = Literal["processing", "active", "suspended", "closed"]
 
 
+@dataclass(frozen=True, slots=True)
+class Button:
+    """One button. `action` and `value` come back as they are when it is pressed; `value` never holds content."""
+
+    label: str
+    action: str
+    value: str
+    style: Literal["default", "primary", "danger"] = "default"
+
+
 # --- Slack, outward -----------------------------------------------------------------------------------------------
 
 
@@ -101,8 +111,8 @@ class Chat(Protocol):
     async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
         """Post text of any length into the thread; return the ts of each message."""
 
-    async def whisper(self, thread: Thread, user: str, markdown: str) -> None:
-        """Post what only `user` sees, in the thread."""
+    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        """Post what only `user` sees, in the thread, with buttons under it."""
 
     async def post_card(self, card: "Card", *, key: str) -> str:
         """Post an approval card; return its ts."""

@@ -9,6 +9,84 @@ TEXTS: dict[str, tuple[str, str]] = {
         "我这边出了点问题。您的消息已保留，请稍后再试。",
     ),
     # --- session
+    "access.refused": (
+        "I may not work for guests or for people of other organisations here. Someone of this workspace can ask me, or "
+        "its operator can allow it (`access` in the configuration).",
+        "这里的设置不允许我为访客或其他组织的成员工作。请让本工作区的成员来问我，或请管理员在配置（`access`）中放行。",
+    ),
+    "queue.waits": (
+        "I have your message. I am busy with someone else's request in this thread and take yours up next.",
+        "已收到您的消息。我正在处理本消息列中另一位的请求，随后就处理您的。",
+    ),
+    "queue.full": (
+        "Too many messages wait in this thread. I keep yours as context, but I will not answer it on its own; please "
+        "ask again when I am done.",
+        "本消息列等待的消息太多。我会把您的消息保留为上下文，但不会单独回答；请在我完成后再问一次。",
+    ),
+    "end.stopped": ("Stopped by {name}.", "已由 {name} 停止。"),
+    "end.deleted": ("Stopped, because the question was deleted.", "问题已被删除，因此停止。"),
+    "end.timed_out": (
+        "This took longer than a turn may take, so I stopped here. Ask me to go on if you still need it.",
+        "处理时间超过了单次限制，我先停在这里。如仍需要，请让我继续。",
+    ),
+    "end.interrupted": ("interrupted by a restart; the answer goes on below", "因重启中断，答复在下方继续"),
+    "end.failed": (
+        "The model could not answer. Your message is kept; please try again in a moment.",
+        "模型未能作答。您的消息已保留，请稍后再试。",
+    ),
+    "end.unreachable": (
+        "The model cannot be reached. Your message is kept; try again in a moment, or ask the operator to run "
+        "`hermes doctor`.",
+        "无法连接模型。您的消息已保留；请稍后再试，或请管理员运行 `hermes doctor`。",
+    ),
+    "end.timeout": (
+        "The model took too long to answer. Your message is kept; please try again.",
+        "模型响应超时。您的消息已保留，请重试。",
+    ),
+    "end.auth": (
+        "The model's endpoint refused my key. The operator has to correct it; your message is kept.",
+        "模型服务拒绝了我的密钥，需要管理员修正；您的消息已保留。",
+    ),
+    "end.overflow": (
+        "This conversation does not fit the model any more, even summed up. Start a new one with `!new`.",
+        "即使压缩后，本次对话也超出了模型的容量。请用 `!new` 开始新的对话。",
+    ),
+    "end.rejected": (
+        "The model's endpoint did not accept the request. The operator finds the reason in the log.",
+        "模型服务没有接受请求。管理员可以在日志中找到原因。",
+    ),
+    "end.rate_limited": (
+        "The model's endpoint is overloaded. Your message is kept; please try again in a few minutes.",
+        "模型服务繁忙。您的消息已保留，请几分钟后再试。",
+    ),
+    "end.server": (
+        "The model's endpoint failed. Your message is kept; please try again in a moment.",
+        "模型服务出错。您的消息已保留，请稍后再试。",
+    ),
+    "end.broken": (
+        "The answer broke off twice on the way. What stands above is incomplete; please ask again.",
+        "答复两次中途断开，以上内容不完整，请再问一次。",
+    ),
+    "end.malformed": (
+        "The model's reply could not be read. Please ask again.",
+        "无法读取模型的回复，请再问一次。",
+    ),
+    "end.empty": (
+        "The model gave an empty answer. Please ask again, perhaps in other words.",
+        "模型给出了空的答复，请换种说法再问一次。",
+    ),
+    "end.stuck": (
+        "The same call failed three times in the same way, so I stopped. Nothing was repeated beyond that.",
+        "同一调用以同样方式失败了三次，我已停下，没有继续重复。",
+    ),
+    "end.max_steps": (
+        "I used up the steps of one turn without reaching an answer. Tell me to go on, or ask for less at once.",
+        "已用完单次对话的步数，仍未得出答案。请让我继续，或缩小问题范围。",
+    ),
+    "end.storage": (
+        "I cannot store my work at the moment, so I stopped before doing anything unrecorded.",
+        "目前无法保存工作记录，因此我在产生未记录的操作之前停下了。",
+    ),
     # --- voice (bot/slack)
     "voice.interrupted": ("interrupted", "已中断"),
     "voice.working": ("Working on it…", "正在处理…"),
@@ -16,6 +94,28 @@ TEXTS: dict[str, tuple[str, str]] = {
     "voice.stop": ("Stop", "停止"),
     "voice.waiting": ("waits for a decision", "等待决定"),
     # --- approvals
+    "approval.unknown": (
+        "This button belongs to an older version of me or to a question I no longer have. Nothing was done.",
+        "此按钮属于我的旧版本，或对应的问题已不存在。没有执行任何操作。",
+    ),
+    "approval.settled": (
+        "This was decided already. Your click changed nothing.",
+        "此事已有决定，您的点击没有改变任何内容。",
+    ),
+    "approval.expired": ("The time to decide is over; it was not run.", "决定时间已过，未执行。"),
+    "approval.not_yours": (
+        "You are not among those who may decide this. Nothing was changed.",
+        "您不在可决定此事的人员之列，没有任何改变。",
+    ),
+    "approval.counted": ("Your approval is counted; more are needed.", "已计入您的批准，还需要其他人同意。"),
+    "approval.repaired": (
+        "The model's arguments were not valid JSON and were repaired: please read them closely.",
+        "模型给出的参数不是有效的 JSON，已被修复：请仔细核对。",
+    ),
+    "approval.equal_unknown": (
+        "An equal call was broken off earlier and may have had its effect already.",
+        "此前有一次相同的调用中断，可能已经生效。",
+    ),
     "card.title": ("May I run *{tool}*?", "可以运行 *{tool}* 吗？"),
     "card.title_unknown": ("What became of *{tool}*?", "*{tool}* 的结果如何？"),
     "card.unknown": (
@@ -77,6 +177,44 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.read_file": ("Reads a text file in Hermes's folder.", "读取 Hermes 文件夹中的文本文件。"),
     "tool.line.write_file": ("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
     # --- memory and commands
+    "command.help": (
+        "*What I understand*\n"
+        "• Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
+        "• `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
+        "• `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
+        "• In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
+        "*我能理解的指令*\n"
+        "• 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
+        "• `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
+        "• `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
+        "• 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
+    ),
+    "command.unknown": ("I do not know `{word}`.", "我不认识 `{word}`。"),
+    "command.new_where": (
+        "A slash command knows no thread. Write `@hermes !new` in the thread that should begin anew.",
+        "斜杠命令无法识别消息列。请在要重新开始的消息列中写 `@hermes !new`。",
+    ),
+    "command.new_done": (
+        "A new conversation begins here; what was said before is no longer taken into account.",
+        "新的对话从这里开始，此前的内容不再作为上下文。",
+    ),
+    "command.status_none": ("I am doing nothing for you here.", "我在这里没有为您处理任何事情。"),
+    "command.status_head": ("*Your conversations here*", "*您在这里的对话*"),
+    "command.status_line": ("• {link}: {phase}, {turns} turns", "• {link}：{phase}，{turns} 轮"),
+    "command.thread": ("thread of {when}", "{when} 的消息列"),
+    "command.stopped": ("Stopping {count} of your turns here.", "正在停止您在这里的 {count} 个任务。"),
+    "command.stop_none": ("Nothing of yours is running here.", "您在这里没有正在进行的任务。"),
+    "command.tools_head": ("*My tools*", "*我的工具*"),
+    "command.tools_none": ("I have no tools.", "我没有工具。"),
+    "command.missing": ("Not available now: {servers}", "暂不可用：{servers}"),
+    "command.failed": (
+        "I could not store that, so nothing was changed. Please try again in a moment.",
+        "无法保存，因此没有任何改变。请稍后再试。",
+    ),
+    "phase.waiting_input": ("waits for you", "等待您的消息"),
+    "phase.awaiting_confirmation": ("waits for a decision", "等待决定"),
+    "phase.reasoning": ("is thinking", "正在思考"),
+    "phase.waiting_tool": ("is using a tool", "正在使用工具"),
     "tool.line.remember": ("Keeps a fact that you asked it to keep.", "记住您要求记住的内容。"),
     "tool.line.recall": ("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"),
     "tool.line.forget": ("Deletes one of your memories for good.", "永久删除您的一条记忆。"),

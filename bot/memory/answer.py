@@ -1,17 +1,8 @@
 """What a memory command answers, before it has the form of any chat."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """One button. `action` and `value` come back to `commands.press` as they are; `value` never holds content."""
-
-    label: str
-    action: str
-    value: str
-    style: Literal["default", "primary", "danger"] = "default"
+from bot.ports import Button
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ The owner alone sees the answers, so they show every memory with its audience, w
 from collections.abc import Callable
 
 from bot.memory import listing, memories, policy
-from bot.memory.answer import Answer, Button
+from bot.memory.answer import Answer
 from bot.memory.memories import RefusedError, Source
+from bot.ports import Button
 from bot.texts import say
 from storage.db import Tx
 from storage.records import Memory, Person, Place

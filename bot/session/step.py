@@ -1,6 +1,6 @@
 """One transaction of the session engine: load, decide, apply, and take the inbox or go to rest, all or nothing."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from bot.session import apply
@@ -124,10 +124,11 @@ def _meant(work: _Transaction, row: InboxRow) -> int:
 
 
 def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
-    spoken = work.world.obey(work.tx, work.session, row)
+    spoken = work.world.obey(work.tx, work.world, work.session, row)
     now = work.world.now()
     kind: Literal["whisper", "notice"] = "whisper" if spoken.private else "notice"
-    content = {"text": spoken.text, "user": row.user}
+    buttons = [asdict(b) for b in spoken.buttons]
+    content = {"text": spoken.text, "user": row.user, "buttons": buttons}
     thread = work.session.thread
     owed = Delivery(
         0, work.session.id, work.session.turn, kind, thread, 0, content, DeliveryState.PENDING, None, 0, now

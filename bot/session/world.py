@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.ports import Clock
+from bot.ports import Button, Clock
 from bot.session.follow_ups import Rules
 from storage.db import Tx
 from storage.records import ApprovalRule, InboxRow, Session
@@ -15,6 +15,7 @@ class Spoken:
 
     text: str
     private: bool = False
+    buttons: tuple[Button, ...] = ()
     closes: bool = False  # `!new`: end this session and open the thread's next
 
 
@@ -28,4 +29,4 @@ class World:
     recall_limit: int
     prompt_version: str
     rule_for: Callable[[str, str], ApprovalRule]
-    obey: Callable[[Tx, Session, InboxRow], Spoken]
+    obey: Callable[[Tx, "World", Session, InboxRow], Spoken]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.ports import Card
+from bot.ports import Button, Card
 from bot.session.slacktext import clean
 from bot.slack.text import escape, shorten
 from bot.texts import say
@@ -144,6 +144,13 @@ def answer_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | Non
 
 
 # --- elements
+
+
+def private_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
+    """Return the blocks of an answer that one person sees."""
+    styles = {"primary": "primary", "danger": "danger"}
+    row = [button(b.action, b.label, b.value, styles.get(b.style)) for b in buttons]
+    return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
 
 
 def section(mrkdwn: str) -> Block:

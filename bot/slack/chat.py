@@ -2,11 +2,12 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from bot.ports import Card, ChatError, Clock, PartKeeper, Posted, ReplySpec, SessionStatus
+from bot.ports import Button, Card, ChatError, Clock, PartKeeper, Posted, ReplySpec, SessionStatus
 from bot.session.slacktext import clean
-from bot.slack.blocks import card_blocks, card_text, context
+from bot.slack.blocks import card_blocks, card_text, context, private_blocks
 from bot.slack.client import Args, SlackClient
 from bot.slack.desk import Desk, Pace
 from bot.slack.identity import Identity
@@ -17,7 +18,7 @@ from bot.slack.sheet import mark
 from bot.slack.split import split
 from bot.slack.status import StatusBoard
 from bot.slack.surface import ENDED, passing
-from bot.slack.text import escape, neutral
+from bot.slack.text import escape, neutral, shorten
 from storage.records import Person, Place, PlaceKind, Thread
 
 SLACK_API_URL = "https://slack.com/api/"
@@ -78,9 +79,11 @@ class SlackChat:
             found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
         return found
 
-    async def whisper(self, thread: Thread, user: str, markdown: str) -> None:
-        for text in split(neutral(markdown)):
-            args: Args = {"channel": thread.channel, "user": user, "markdown_text": text}
+    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        texts = split(neutral(markdown))
+        for part, text in enumerate(texts):
+            last = part == len(texts) - 1
+            args: Args = {"channel": thread.channel, "user": user, **private_content(text, buttons if last else ())}
             if thread.root:
                 args["thread_ts"] = thread.root
             await self.client.call("chat.postEphemeral", args, thread=thread.root)
@@ -132,6 +135,13 @@ class SlackChat:
             if passing(error):
                 raise
             log.info("a message could not be marked as interrupted: %s", error.code)
+
+
+def private_content(markdown: str, buttons: Sequence[Button]) -> Args:
+    """Return the content of an answer that one person sees, with its buttons."""
+    if not buttons:
+        return {"markdown_text": markdown}
+    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, buttons)}
 
 
 def marked_content(message: dict[str, Any], word: str) -> Args:

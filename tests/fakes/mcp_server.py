@@ -82,7 +82,7 @@ def stubborn() -> int:
 @server.tool()
 async def block(file: str) -> str:
     """Say in a file that we are here, then block the whole server."""
-    Path(file).write_text("here")
+    Path(file).write_text("here")  # noqa: ASYNC240 - so is this
     time.sleep(600)  # noqa: ASYNC251 - that it blocks the loop is the point
     return "never"
 

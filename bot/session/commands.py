@@ -1,0 +1,97 @@
+"""`/hermes …` and the `!` words: parsed and answered in one transaction."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bot.memory import commands as memory_commands
+from bot.memory.answer import Answer
+from bot.session.approving import stop_here
+from bot.session.world import Spoken, World
+from bot.texts import say
+from storage import people, sessions
+from storage.db import Tx
+from storage.records import InboxRow, Person, Place, Session
+from tools.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Answers commands. `link(channel, ts, label)` writes a link to a thread."""
+
+    registry: Registry
+    missing: Callable[[], Sequence[str]]
+    link: Callable[[str, str, str], str]
+
+    def hermes(self, tx: Tx, world: World, person: Person, place: Place, text: str) -> tuple[Answer, list[str]]:
+        """Answer `/hermes <text>`; also return the sessions to wake."""
+        word, _, rest = text.strip().partition(" ")
+        match word.lower():
+            case "" | "help":
+                return Answer(say("command.help", person.locale)), []
+            case "status":
+                return Answer(self._status(tx, person, place)), []
+            case "stop":
+                return self._stop(tx, world, person, place)
+            case "new":
+                return Answer(say("command.new_where", person.locale)), []
+            case "tools":
+                return Answer(self._tools(person.locale)), []
+            case "memory":
+                return memory_commands.run(tx, person, place, rest, world.now()), []
+            case _:
+                unknown = say("command.unknown", person.locale, word=word[:40].replace("`", ""))
+                return Answer(f"{unknown}\n\n{say('command.help', person.locale)}"), []
+
+    def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
+        """Answer a `!word` in a thread; what is about one person's memory only they see."""
+        person, place = known(tx, session.thread.team, row.user, session.thread.channel, session)
+        word, rest = row.data["word"], row.data["rest"]
+        match word:
+            case "new":
+                return Spoken(say("command.new_done", person.locale), closes=True)
+            case "status":
+                return Spoken(self._line(session, person.locale))
+            case "tools":
+                return Spoken(self._tools(person.locale))
+            case "memory":
+                answer = memory_commands.run(tx, person, place, rest, world.now())
+                return Spoken(answer.text, private=True, buttons=answer.buttons)
+            case _:
+                return Spoken(say("command.help", person.locale), private=True)
+
+    def _status(self, tx: Tx, person: Person, place: Place) -> str:
+        found = sessions.of_place(tx, place.team, place.channel, person.id)
+        if not found:
+            return say("command.status_none", person.locale)
+        lines = [self._line(s, person.locale) for s in found]
+        return "\n".join([say("command.status_head", person.locale), *lines])
+
+    def _line(self, session: Session, locale: str) -> str:
+        when = f"<!date^{int(float(session.thread.root))}^{{date_short_pretty}} {{time}}|{session.thread.root}>"
+        link = self.link(session.thread.channel, session.thread.root, say("command.thread", locale, when=when))
+        phase = say(f"phase.{session.phase}", locale)
+        return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
+
+    def _stop(self, tx: Tx, world: World, person: Person, place: Place) -> tuple[Answer, list[str]]:
+        woken = stop_here(tx, world, place.team, place.channel, person.id)
+        key = "command.stopped" if woken else "command.stop_none"
+        return Answer(say(key, person.locale, count=len(woken))), woken
+
+    def _tools(self, locale: str) -> str:
+        rows = self.registry.describe(locale)
+        lines = [f"• `{r.name}` – {r.line} ({r.effect_word}, {r.decision_word})" for r in rows]
+        if not lines:
+            lines = [say("command.tools_none", locale)]
+        if servers := self.missing():
+            lines.append(say("command.missing", locale, servers=", ".join(servers)))
+        return "\n".join([say("command.tools_head", locale), *lines])
+
+
+def known(tx: Tx, team: str, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
+    """Return who and where as far as is known; an unknown place counts as the narrowest."""
+    person = people.person(tx, team, user) or Person(team, user, user)
+    found = people.place(tx, team, channel)
+    if found is not None:
+        return person, found[0]
+    kind = session.kind if session else "im" if channel.startswith("D") else "private"
+    return person, Place(team, channel, kind, session.shared if session else False)

@@ -1,0 +1,101 @@
+"""The front door: what handlers call. Each call is one durable transaction, then a wake-up."""
+
+from dataclasses import dataclass
+
+from bot.memory import commands as memory_commands
+from bot.memory.answer import Answer
+from bot.session import approving
+from bot.session.commands import Commands, known
+from bot.session.intake import receive
+from bot.session.runner import Runner
+from bot.session.world import World
+from storage import sessions
+from storage.db import Database, Tx
+from storage.records import Incoming, Thread
+from tools.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Clicked:
+    """A person's click on a message; `thread` is where an answer to them belongs."""
+
+    user: str
+    thread: Thread
+    value: str
+
+
+class Door:
+    """Takes in events, clicks, commands. Raises StorageError when nothing was stored: then nothing is acknowledged."""
+
+    def __init__(self, db: Database, runner: Runner, policy: Policy, commands: Commands) -> None:
+        self._db = db
+        self._runner = runner
+        self._world = runner.deps.world
+        self._policy = policy
+        self._commands = commands
+
+    @property
+    def me(self) -> str:
+        """The bot's own user id."""
+        return self._world.rules.me
+
+    async def receive(self, incoming: Incoming) -> None:
+        """Make what arrived durable; only what is new wakes its session."""
+        got = await self._db.write_first(receive, incoming, self._world.rules, self._world.now())
+        thread = Thread(incoming.team, incoming.channel, incoming.root)
+        if got.tell is not None:
+            self._runner.tell(thread, incoming.user, got.tell)
+        elif got.opens:
+            self._runner.show_working(thread)
+        if got.session is not None:
+            self._runner.wake(got.session)
+
+    async def decide(self, click: Clicked, button: approving.Button) -> None:
+        """Record a click on an approval card."""
+        world, policy = self._world, self._policy
+        pressed = await self._db.write_first(approving.press, world, policy, click.value, click.user, button)
+        if pressed.verdict is not None:
+            self._runner.deps.watch.approval(pressed.verdict)
+        if pressed.tell is not None:
+            self._runner.tell(click.thread, click.user, pressed.tell)
+        if pressed.session is not None:
+            self._runner.wake(pressed.session)
+
+    async def stop(self, click: Clicked) -> None:
+        """Stop the thread's active turn."""
+        session = await self._db.write_first(_stop_thread, self._world, click.thread, click.user)
+        if session is not None:
+            self._runner.wake(session)
+
+    def outdated(self, click: Clicked) -> None:
+        """Answer a button that this version does not know."""
+        self._runner.tell(click.thread, click.user, "approval.unknown")
+
+    async def command(self, name: str, text: str, user: str, channel: str) -> Answer:
+        """Carry out `/hermes` or `/memory` and return the answer, which only its author sees."""
+        answer, woken = await self._db.write_first(self._command, name, text, user, channel)
+        for session in woken:
+            self._runner.wake(session)
+        return answer
+
+    def _command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[Answer, list[str]]:
+        person, place = known(tx, self._world.rules.team, user, channel)
+        if name == "/memory":
+            return memory_commands.run(tx, person, place, text, self._world.now()), []
+        return self._commands.hermes(tx, self._world, person, place, text)
+
+    async def press_memory(self, user: str, channel: str, action: str, value: str) -> Answer:
+        """Carry out a button under a memory answer."""
+        return await self._db.write_first(self._press, user, channel, action, value)
+
+    def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> Answer:
+        person, place = known(tx, self._world.rules.team, user, channel)
+        return memory_commands.press(tx, person, place, action, value, self._world.now())
+
+
+def _stop_thread(tx: Tx, world: World, thread: Thread, user: str) -> str | None:
+    session = sessions.of_thread(tx, thread)
+    if session is None:
+        return None
+    approving.leave_stop(tx, world, session.id, user)
+    return session.id

@@ -1,1 +1,50 @@
-"""To be written."""
+"""The outside view: `/healthz`, `/readyz` and `/metrics` on loopback."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+Check = Callable[[], Awaitable[dict[str, bool]]]
+
+
+class OutsideView:
+    """A small HTTP server. `checks` returns what readiness needs, by name; `metrics` the exposition text."""
+
+    def __init__(self, port: int, checks: Check, metrics: Callable[[], Awaitable[bytes]]) -> None:
+        self._port = port
+        self._checks = checks
+        self._metrics = metrics
+        self._runner: web.AppRunner | None = None
+
+    async def start(self) -> str:
+        """Listen on 127.0.0.1; return the address. Raises OSError when the port is taken."""
+        app = web.Application()
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/readyz", self._readyz)
+        app.router.add_get("/metrics", self._metrics_text)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        try:
+            await site.start()
+        except OSError:
+            await self._runner.cleanup()
+            raise
+        host, port = self._runner.addresses[0][:2]
+        return f"http://{host}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        return web.json_response({"ok": True})
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        found = await self._checks()
+        ready = all(found.values())
+        return web.json_response({"ok": ready, **found}, status=200 if ready else 503)
+
+    async def _metrics_text(self, _: web.Request) -> web.Response:
+        return web.Response(body=await self._metrics(), headers={"Content-Type": "text/plain; version=0.0.4"})

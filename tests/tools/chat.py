@@ -1,0 +1,63 @@
+"""A chat in memory, for tools that reach Slack."""
+
+from pathlib import Path
+from typing import Any
+
+from bot.ports import ChatError, Posted, ToolContext
+from storage.records import Person, Place, Thread
+
+
+class FakeChat:
+    """Knows some people, places and messages; `fail` holds the error that a method raises next."""
+
+    def __init__(self) -> None:
+        self.people = {"U1": Person("T", "U1", "Ada"), "U2": Person("T", "U2", "Ben")}
+        self.places = {
+            "C1": Place("T", "C1", "public"),
+            "C2": Place("T", "C2", "public"),
+            "C3": Place("T", "C3", "private"),
+        }
+        self.messages: list[Posted] = []
+        self.posted: list[tuple[Thread, str, str]] = []
+        self.fail: dict[str, ChatError] = {}
+
+    def _may_fail(self, method: str) -> None:
+        if method in self.fail:
+            raise self.fail.pop(method)
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
+        self._may_fail("read_thread")
+        return self.messages[-limit:]
+
+    async def person(self, team: str, user: str) -> Person:
+        if user not in self.people:
+            raise ChatError("user_not_found")
+        return self.people[user]
+
+    async def place(self, team: str, channel: str) -> Place:
+        if channel not in self.places:
+            raise ChatError("channel_not_found")
+        return self.places[channel]
+
+    async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
+        self._may_fail("post")
+        self.posted.append((thread, markdown, key))
+        return ["1.1"]
+
+
+def context_for(
+    files_root: Path = Path(), *, chat: Any = None, person: Person | None = None, now: float = 0.0
+) -> ToolContext:
+    nothing: Any = None
+    return ToolContext(
+        person=person or Person("T", "U1", "Ada"),
+        place=Place("T", "C1", "public"),
+        thread=Thread("T", "C1", "1.0"),
+        source_ts="1.0",
+        turn=1,
+        key="key-1",
+        chat=chat,
+        db=nothing,
+        now=lambda: now,
+        files_root=files_root,
+    )

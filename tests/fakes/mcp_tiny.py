@@ -29,6 +29,8 @@ def calling(arguments: dict[str, Any]) -> dict[str, Any]:
         return {"result": {"content": "this is no list"}}
     if MODE == "refusing":
         return {"error": {"code": -32602, "message": f"wrong {os.environ.get('API_TOKEN')}\nsecond line"}}
+    if MODE == "giant":
+        return {"result": {"content": [{"type": "text", "text": "x" * (9 << 20)}]}}
     if "die" in arguments:
         os._exit(3)
     return {"result": {"content": [{"type": "text", "text": str(os.getpid())}]}}
@@ -43,6 +45,8 @@ def answer(request: dict[str, Any], asked: int) -> dict[str, Any] | None:
         return {"result": {"protocolVersion": params["protocolVersion"]} | about}
     if method == "tools/list":
         return None if MODE == "fades" and asked > 1 else {"result": listing(params.get("cursor"), asked)}
+    if method == "tools/call" and "wait" in (params.get("arguments") or {}):
+        return None
     if method == "tools/call":
         return calling(params.get("arguments") or {})
     return {"error": {"code": -32601, "message": "no such method"}}

@@ -26,7 +26,6 @@ async def error_of(made: Bench) -> str:
     ("entry", "words"),
     [
         (tiny("exits", env=SECRET), "the program ended; its last words: cannot work with [redacted]"),
-        (tiny("mute", connect_timeout_s=0.3), "did not answer within 0.3 s"),
         ({"command": "no-such-command-here"}, "the command no-such-command-here was not found or is not executable"),
         ({"command": "/etc/passwd"}, "the command /etc/passwd was not found or is not executable"),
         ({"command": "true", "cwd": "/no/such/place"}, "the folder /no/such/place (cwd) does not exist"),
@@ -39,8 +38,8 @@ async def test_a_server_that_cannot_work_is_named_with_the_reason(entry: dict, w
         assert await error_of(made) == words
         assert made.tools == {}
         (sentence,) = made.hub.missing()
-        assert '"t" is not ready' in sentence
-        assert words in sentence
+        assert '"t" is not connected' in sentence
+        assert "last words" not in sentence
 
 
 async def test_a_server_that_greets_on_stdout_works_all_the_same() -> None:
@@ -53,10 +52,20 @@ async def test_all_pages_of_a_list_are_read() -> None:
         assert list(made.tools) == ["t_echo", "t_second"]
 
 
+async def test_a_call_over_its_time_is_a_timeout_and_the_connection_stays() -> None:
+    async with bench({"t": tiny("ok", timeout_s=0.2)}) as made:
+        pid = await made.call("t_echo")
+        with pytest.raises(ToolError, match=r"did not answer within 0\.2 s") as caught:
+            await made.call("t_echo", wait=True)
+        assert (caught.value.code, caught.value.retryable) == ("timeout", True)
+        assert await made.call("t_echo") == pid
+
+
 @pytest.mark.parametrize(
     ("mode", "code", "words"),
     [
         ("malformed", "bad_reply", "does not fit the protocol"),
+        ("giant", "result_too_large", r"larger than 8\.0 MiB"),
         ("refusing", "invalid_arguments", r"answered with an error: wrong \[redacted\] second line$"),
     ],
 )
@@ -140,6 +149,7 @@ async def test_a_dead_and_a_mute_server_delay_no_other() -> None:
         assert int(await made.call("t_echo")) > 0
         assert [row.up for row in made.hub.status()] == [False, False, True, False]
         assert made.row("off").state == "disabled"
+        assert made.row("mute").error == "did not answer within 0.5 s"
         assert len(made.hub.missing()) == 2
 
 

@@ -137,7 +137,9 @@ class Hermes:
             enterprise_id=None, team_id=self.chat.me.team, bot_user_id=self.chat.me.user, bot_id=self.chat.me.bot
         )
 
-        async def authorize() -> AuthorizeResult:  # without it the first event waits for a network call before our write
+        async def authorize() -> (
+            AuthorizeResult
+        ):  # without it the first event waits for a network call before our write
             return me
 
         app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=logging.getLogger("slack_bolt"))

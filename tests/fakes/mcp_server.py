@@ -73,17 +73,21 @@ def spawn(detached: bool = False) -> list[int]:
 
 
 @server.tool()
-def stubborn() -> int:
+async def stubborn() -> int:
     """Ignore SIGTERM from now on."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return os.getpid()
 
 
+def stand_still(file: str) -> None:
+    Path(file).write_text("here")
+    time.sleep(600)
+
+
 @server.tool()
 async def block(file: str) -> str:
-    """Say in a file that we are here, then block the whole server."""
-    Path(file).write_text("here")  # noqa: ASYNC240 - so is this
-    time.sleep(600)  # noqa: ASYNC251 - that it blocks the loop is the point
+    """Say in a file that we are here, then block the whole server, loop included."""
+    stand_still(file)
     return "never"
 
 

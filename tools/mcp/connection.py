@@ -52,7 +52,8 @@ class Connection:
         self._opener = opener
         self._redactor = Redactor(server.secrets)
         self._client: Client | None = None
-        self._ready, self._stop, self._broken = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._entering: asyncio.Timeout | None = None
+        self._ready, self._stop, self._broken, self._wake = (asyncio.Event() for _ in range(4))
         self._ready_since: float | None = None
         self._calls = 0
         self._task: asyncio.Task[None] | None = None
@@ -64,11 +65,13 @@ class Connection:
     async def close(self) -> None:
         """Leave the server and end its child; after `close_s` the rest is cancelled. Never raises."""
         self._stop.set()
+        self._wake.set()
         if self._task is None:
             self.state = "closed"
             return
-        if self._client is None:
-            self._task.cancel()  # connecting or pausing: nothing to say goodbye to
+        if self._entering is not None:
+            # not by cancelling the task: that could hit the SDK while it ends the child, and leave it behind
+            self._entering.reschedule(0)
         _, late = await asyncio.wait({self._task}, timeout=self._pace.close_s)
         if late:
             log.warning("the MCP server %s did not close in time", self.server.name)
@@ -85,7 +88,7 @@ class Connection:
             try:
                 return await self._call_once(tool, print_, arguments, timeout_s)
             except Exception as error:
-                if not session_gone(error):
+                if not session_gone(error, self.server):
                     raise
             # an HTTP server that was restarted refused us without running anything: once more on a new connection
             return await self._call_once(tool, print_, arguments, timeout_s)
@@ -103,7 +106,7 @@ class Connection:
             async with asyncio.timeout(timeout_s + 1):  # the SDK's own limit comes first and keeps the connection
                 result = await client.call_tool(tool, arguments, read_timeout_seconds=timeout_s)
         except Exception as error:
-            if connection_lost(error) and client is self._client:
+            if connection_lost(error, self.server) and client is self._client:
                 self._break()
             raise
         finally:
@@ -111,6 +114,8 @@ class Connection:
         return read_result(self.server.name, result, self._redactor)
 
     async def _connected(self, wait_s: float) -> Client:
+        if not self._ready.is_set():
+            self._wake.set()  # someone needs it: try now rather than when the pause is over
         try:
             async with asyncio.timeout(wait_s):
                 await self._ready.wait()
@@ -138,7 +143,8 @@ class Connection:
             self._down(connect_words(error, self.server, wire, self._redactor))
             lived = 0.0 if self._ready_since is None else self._pace.clock() - self._ready_since
             failures = 1 if lived >= self._pace.stable_s else failures + 1
-            await self._pace.sleep_unless(self._stop, self._pace.delay(failures))
+            self._wake.clear()
+            await self._pace.sleep_unless(self._wake, self._pace.delay(failures))
 
     async def _attempt_safely(self, wire: Wire) -> BaseException:
         """Return why the attempt ended; raises only what is meant for this task or the whole process."""
@@ -182,8 +188,12 @@ class Connection:
 
         transport = self._opener(self.server, wire)
         fresh = Client(transport, mode=self.server.protocol, message_handler=on_message, client_info=CLIENT)
-        async with asyncio.timeout(self.server.connect_timeout_s):
-            client = await stack.enter_async_context(fresh)
+        async with asyncio.timeout(self.server.connect_timeout_s) as limit:
+            self._entering = limit
+            try:
+                client = await stack.enter_async_context(fresh)
+            finally:
+                self._entering = None
         return Watch(client, self._pace, lambda tools: self._take(client, tools), lambda: self._calls > 0, changed)
 
     def _take(self, client: Client, listed: list[t.Tool]) -> None:

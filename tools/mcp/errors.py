@@ -26,16 +26,17 @@ def leaf(error: BaseException) -> BaseException:
     return error
 
 
-def connection_lost(error: BaseException) -> bool:
+def connection_lost(error: BaseException, server: ServerSettings) -> bool:
     """Tell whether the connection has to be made anew."""
     return isinstance(error, MCPError) and (
-        (error.code == CONNECTION_CLOSED and "byte limit" not in error.message) or session_gone(error)
+        (error.code == CONNECTION_CLOSED and "byte limit" not in error.message) or session_gone(error, server)
     )
 
 
-def session_gone(error: BaseException) -> bool:
+def session_gone(error: BaseException, server: ServerSettings) -> bool:
     """Tell whether an HTTP server no longer knows us: it was restarted, and it did not run what was asked."""
-    return isinstance(error, MCPError) and error.code == INVALID_REQUEST and "session" in error.message.lower()
+    refused = isinstance(error, MCPError) and error.code == INVALID_REQUEST and "session" in error.message.lower()
+    return refused and server.transport == "http"
 
 
 def timed_out(error: BaseException) -> bool:
@@ -59,7 +60,7 @@ def connect_words(error: BaseException, server: ServerSettings, wire: Wire, reda
 
 
 def _cause(error: BaseException, server: ServerSettings, wire: Wire) -> str:
-    refused = _refusal(wire.refusal) if isinstance(error, MCPError) and not connection_lost(error) else None
+    refused = _refusal(wire.refusal) if isinstance(error, MCPError) and not connection_lost(error, server) else None
     if refused:
         return refused
     if timed_out(error):
@@ -112,7 +113,7 @@ def _protocol_error(error: MCPError, server: ServerSettings, redactor: Redactor)
     who = f"The MCP server {server.name}"
     if TOO_LARGE in error.message or "byte limit" in error.message:
         return too_large(server.name)
-    if session_gone(error):
+    if session_gone(error, server):
         return ToolError("unavailable", f"{who} was restarted; it is being connected again.", retryable=True)
     if error.code == CONNECTION_CLOSED:
         return _lost(who)

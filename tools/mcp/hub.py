@@ -91,10 +91,13 @@ class Hub:
         return [rows[name] for name in self._names]
 
     def missing(self) -> list[str]:
-        """Return a sentence for the model per server whose tools cannot be used now."""
+        """Return a sentence for the model per server whose tools cannot be used now.
+
+        The reason is left to `status`: a server may have written it, and this goes where the model takes orders.
+        """
         return [
-            f'The MCP server "{row.name}" is not ready ({row.error or "still connecting"}); '
-            "its tools cannot be used right now, but it is being tried again."
+            f'The MCP server "{row.name}" is {"still connecting" if row.state == "connecting" else "not connected"}; '
+            "its tools cannot be used right now. It is being tried again."
             for row in self.status()
             if row.state not in ("ready", "disabled")
         ]

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 MAX_LINE = 2000
 KEPT_LINES = 5
-LOGGED_LINES, WINDOW_S = 20, 10.0
+LOGGED_LINES, WINDOW_S = 200, 10.0
 """A chatty child gets this many lines into the log in each window of seconds."""
 
 

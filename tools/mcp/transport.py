@@ -80,8 +80,7 @@ def _check_start(server: ServerSettings, env: dict[str, str]) -> None:
 @asynccontextmanager
 async def _http(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]:
     async def look(response: httpx2.Response) -> None:
-        if response.status_code >= 400:
-            wire.refusal = response.status_code
+        wire.refusal = response.status_code if response.status_code >= 400 else None
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             response.stream = _Capped(response.stream)  # event streams are capped by the SDK, event by event
 

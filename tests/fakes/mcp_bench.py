@@ -1,0 +1,89 @@
+"""A hub with its tools at hand, for tests."""
+
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import until
+from tools.declaration import Tool
+from tools.mcp.hub import Hub, ServerStatus
+from tools.mcp.pace import Pace
+from tools.mcp.settings import load_settings
+
+HERE = Path(__file__).parent
+QUICK = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)
+
+
+def real(*, protocol: str = "auto", **entry: Any) -> dict[str, Any]:
+    """Return the settings of the real server over stdio."""
+    return {"command": sys.executable, "args": [str(HERE / "mcp_server.py"), "stdio"], "protocol": protocol} | entry
+
+
+def tiny(mode: str, *args: str, **entry: Any) -> dict[str, Any]:
+    """Return the settings of the hand-written server."""
+    command = [str(HERE / "mcp_tiny.py"), mode, *args]
+    return {"command": sys.executable, "args": ["-S", "-E", *command], "protocol": "legacy"} | entry
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def alive(pid: int) -> bool:
+    """Tell whether the process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@dataclass
+class Bench:
+    hub: Hub
+    tools: dict[str, Tool] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+
+    async def call(self, name: str, **arguments: Any) -> Any:
+        return await self.tools[name].run(None, arguments)  # type: ignore[arg-type]
+
+    def row(self, server: str = "t") -> ServerStatus:
+        return next(row for row in self.hub.status() if row.name == server)
+
+    async def state(self) -> str:
+        return self.row().state
+
+    async def until_state(self, wanted: str) -> None:
+        await until(self.state, wanted)
+
+    async def until_tool(self, name: str, there: bool = True) -> None:
+        async def offered() -> bool:
+            return name in self.tools
+
+        await until(offered, there)
+
+
+@asynccontextmanager
+async def bench(servers: dict[str, Any], pace: Pace = QUICK) -> AsyncIterator[Bench]:
+    """Start a hub, wait for each server's first attempt, close it at the end."""
+    held: dict[str, list[Tool]] = {}
+    made: Bench
+
+    def on_change(server: str, tools: list[Tool]) -> None:
+        held[server] = tools
+        made.changes.append(server)
+        made.tools = {tool.name: tool for offered in held.values() for tool in offered}
+
+    made = Bench(Hub(load_settings(servers, os.environ), on_change, pace=pace))
+    await made.hub.start()
+    try:
+        await made.hub.ready(60)
+        yield made
+    finally:
+        await made.hub.close()

@@ -1,0 +1,130 @@
+"""Servers over streamable HTTP: real ones in a process of their own, and ones that only refuse."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.fakes.mcp_bench import Bench, bench, free_port
+from tests.waiting import until
+from tools.declaration import ToolError
+from tools.mcp.pace import Pace
+
+SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
+TOKEN = "t0psecret-t0psecret"
+WATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10)
+UNWATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=600, ready_wait_s=10)
+
+
+@asynccontextmanager
+async def serving(port: int) -> AsyncIterator[None]:
+    """Run the real server in a process of its own; killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, str(SERVER), "http", str(port), stderr=asyncio.subprocess.DEVNULL
+    )
+
+    async def listening() -> bool:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            return False
+        writer.close()
+        await writer.wait_closed()
+        return True
+
+    try:
+        await until(listening, True)
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def http(port: int, **entry: Any) -> dict[str, Any]:
+    return {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}} | entry
+
+
+async def use(made: Bench) -> None:
+    """Call, meet the size limit, see a new tool."""
+    assert await made.call("t_add", a=1, b=2) == {"result": 3}
+    assert len((await made.call("t_big", size=3 << 20))["result"]) == 3 << 20
+    with pytest.raises(ToolError, match="larger than") as caught:
+        await made.call("t_big", size=9 << 20)
+    assert caught.value.code == "result_too_large"
+    assert await made.call("t_add", a=1, b=3) == {"result": 4}
+    await made.call("t_grow")
+    await made.until_tool("t_fresh")
+
+
+async def test_a_server_is_met_again_after_each_absence_without_a_failing_call() -> None:
+    port = free_port()
+    async with bench({"t": http(port)}, WATCHFUL) as made:
+        assert made.row().error == f"http://127.0.0.1:{port}/mcp cannot be reached (ConnectError)"
+        async with serving(port):
+            await made.until_state("ready")
+            await use(made)
+        await made.until_state("down")  # noticed though nobody called
+        async with serving(port):
+            assert await made.call("t_add", a=1, b=2) == {"result": 3}
+
+
+async def test_a_session_lost_by_a_restart_costs_the_caller_nothing() -> None:
+    """Earlier revisions only: a server that came back and does not know us has not run the call."""
+    port = free_port()
+    async with bench({"t": http(port, protocol="legacy")}, UNWATCHFUL) as made:
+        async with serving(port):
+            await made.until_state("ready")
+            await use(made)
+        async with serving(port):
+            assert await made.call("t_add", a=1, b=2) == {"result": 3}
+
+
+@asynccontextmanager
+async def refusing(status: int, body: str = "") -> AsyncIterator[int]:
+    """Answer every request with that status."""
+    seen: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization", ""))
+        return web.Response(status=status, text=body)
+
+    app = web.Application()
+    app.router.add_route("*", "/mcp", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield port
+    finally:
+        await runner.cleanup()
+    assert f"Bearer {TOKEN}" in seen
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (401, "refuses the credentials (HTTP 401); check its headers"),
+        (403, "refuses the credentials (HTTP 403); check its headers"),
+        (404, "has no MCP endpoint at this address (HTTP 404); check its url"),
+        (503, "answered with HTTP 503"),
+    ],
+)
+@pytest.mark.parametrize("protocol", ["auto", "legacy"])
+async def test_a_refusal_is_named_with_its_remedy(status: int, words: str, protocol: str) -> None:
+    async with (
+        refusing(status, f"no {TOKEN}") as port,
+        bench({"t": http(port, protocol=protocol, connect_timeout_s=5)}) as made,
+    ):
+        assert (made.row().state, made.row().error) == ("down", words)
+
+
+async def test_a_page_that_is_no_mcp_server_is_named() -> None:
+    async with refusing(200, "<html>welcome") as port, bench({"t": http(port, connect_timeout_s=5)}) as made:
+        assert made.row().state == "down"
+        assert "nexpected content type" in (made.row().error or "")

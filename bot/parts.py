@@ -9,7 +9,7 @@ from bot.session.deps import Settings
 from bot.session.follow_ups import Access, Rules
 from bot.slack.blocks import private_blocks
 from bot.slack.text import neutral, shorten
-from tools.builtins import builtin_tools
+from tools.builtins import BUILT_INS
 from tools.declaration import Tool
 from tools.policy import Limits, Policy, ToolRule
 
@@ -56,7 +56,7 @@ def engine_settings(config: Config) -> Settings:
 
 def tools_of() -> tuple[Tool, ...]:
     """Return the tools of the house."""
-    return (*builtin_tools(), *memory_tools())
+    return (*BUILT_INS, *memory_tools())
 
 
 def outside_link(channel: str, root: str, label: str) -> str:

@@ -1,0 +1,48 @@
+"""The real bot, the strict local Slack and a scripted model, each behind real sockets."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.simulator.server import Simulator
+from bot.simulator.settings import Settings
+from tests.e2e.team import Team
+from tests.fakes.model_server import ScriptedModel
+
+
+@pytest.fixture
+async def sim() -> AsyncIterator[Simulator]:
+    async with Simulator(Settings()) as simulator:
+        yield simulator
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ScriptedModel]:
+    async with ScriptedModel() as server:
+        yield server
+        assert server.violations == []
+
+
+Start = Callable[..., Awaitable[Team]]
+
+
+@pytest.fixture
+async def start(sim: Simulator, model: ScriptedModel, tmp_path: Path) -> AsyncIterator[Start]:
+    """Start the bot; called again, it is a new process on the same data."""
+    running: list[Team] = []
+
+    async def begin(**config: Any) -> Team:
+        team = await Team.start(sim, model, tmp_path, config)
+        running.append(team)
+        return team
+
+    yield begin
+    for team in running:
+        await team.stop()
+
+
+@pytest.fixture
+async def team(start: Start) -> Team:
+    return await start()

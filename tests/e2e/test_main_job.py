@@ -1,0 +1,35 @@
+"""Someone asks, Hermes answers: in channels, in direct messages, with tools, with context."""
+
+from tests.e2e.team import ANA, GENERAL, Team
+from tests.fakes.model_script import calls, text
+
+
+async def test_a_mention_is_answered_once_in_its_thread(team: Team) -> None:
+    team.model.on("good morning", text("Good morning, Ana."))
+    root = await team.mention("good morning")
+    assert await team.answer(root) == ["Good morning, Ana."]
+    assert [m["role"] for m in team.model.requests[0]["messages"]] == ["system", "user"]
+    assert len(team.model.requests) == 1
+
+
+async def test_a_direct_message_is_answered_in_its_thread(team: Team) -> None:
+    team.model.reply(text("Hello."))
+    root = await team.sim.say(ANA, "D0ANA", "hi")
+    assert await team.answer(root, channel="D0ANA") == ["Hello."]
+
+
+async def test_a_tool_is_called_and_its_result_reaches_the_model(team: Team) -> None:
+    team.model.reply(calls(("current_time", {"timezone": "Asia/Tokyo"})), text("It is late in Tokyo."))
+    root = await team.mention("what time is it in Tokyo?")
+    assert await team.answer(root) == ["It is late in Tokyo."]
+    assert '"ok": true' in team.model.asked[1].results[0]
+    assert "Tokyo" in team.model.asked[1].results[0]
+
+
+async def test_a_follow_up_in_the_thread_has_its_context(team: Team) -> None:
+    team.model.reply(text("Noted."), text("Blue."))
+    root = await team.mention("my favourite colour is blue")
+    await team.answer(root)
+    await team.sim.say(ANA, GENERAL, "which one was it?", thread_ts=root)
+    assert await team.answer(root, lambda said: len(said) == 2) == ["Noted.", "Blue."]
+    assert "favourite colour is blue" in str(team.model.requests[1]["messages"])

@@ -17,7 +17,7 @@ Total and pure: an event that does not fit changes nothing and is recorded.
 | parked | Decided: approved, run_again | waiting_tool | ResumeTurn; StartAttempt; RunTool |
 | parked | Decided: anything else | as ToolFinished | SetCall; Append; … |
 | any | Decided for a detached call | same | StartAttempt and RunTool, or PutOutcome |
-| at work, or with open calls | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
+| at work, or calls open | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
 | any | Resumed | as owed | repeatable calls run again, the others are asked about; AskModel again |
 
 Attached calls belong to the step that the active turn waits for; a detached one's step has gone on. *Parked* is
@@ -137,8 +137,8 @@ def _open(session: Session, items: tuple[Item, ...]) -> Step:
         return session, ()
     session, interim = interim_results(session)
     taken: tuple[Item, ...] = (*outcomes, *own)
-    joined = (*_appended(taken), Take(tuple(i.id for i in taken), session.turn))
-    return _ask(session, (*interim, begin, *joined))
+    effects: list[Effect] = [*interim, begin, *_appended(taken), Take(tuple(i.id for i in taken), session.turn)]
+    return _ask(session, tuple(effects))
 
 
 def _messages_of(user: str, items: tuple[Item, ...]) -> tuple[Said, ...]:

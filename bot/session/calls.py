@@ -44,6 +44,10 @@ VERDICT_STATES: dict[Verdict, CallState] = {
     "worked": CallState.SUCCEEDED,
     "skipped": CallState.UNKNOWN,
 }
+# How an attempt may end, and what may still be learnt of one whose outcome was lost: that it was cancelled is news too
+# (it never began, else its executor would not know), that it took too long is none.
+ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
+LEARNT = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
 ASKED = {"approved", "denied", "expired", "withdrawn"}
 ASKED_AFTER = {"run_again", "worked", "skipped"}
 
@@ -79,11 +83,12 @@ def plan(session: Session, event: Replied) -> Step:
 def finished(session: Session, event: ToolFinished) -> Step | None:
     """Take in the end of an attempt; None when the call does not wait for it."""
     call = _find(session, event.call)
-    if call.attempt != event.attempt or call.state not in (CallState.RUNNING, CallState.UNKNOWN):
-        return None
     outcome = event.outcome
+    accepted = {CallState.RUNNING: ENDS, CallState.UNKNOWN: LEARNT}.get(call.state, ())
+    if call.attempt != event.attempt or outcome.state not in accepted:
+        return None
     if outcome.state is CallState.UNKNOWN:
-        return None if call.state is CallState.UNKNOWN else _becomes_unknown(session, call, outcome.error)
+        return _becomes_unknown(session, call, outcome.error)
     close = (CloseApproval(call.id, "withdrawn"),) if call.state is CallState.UNKNOWN else ()
     settle = SetCall(call.id, outcome.state, outcome.result, outcome.full_result, event.attempt, outcome.error)
     return _without(session, call), (*close, settle, *_tell(call, outcome.result))

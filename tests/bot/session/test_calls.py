@@ -36,6 +36,7 @@ from tests.bot.session.stories import (
     of,
     replied,
     said,
+    state,
     taken,
 )
 from tools.review import Outcome
@@ -199,3 +200,12 @@ def test_a_lost_call_that_ends_after_all_closes_its_question() -> None:
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert entries(effects) == [("tool", "it worked")]
     assert session.calls == ()
+
+
+@pytest.mark.parametrize("ending", [CallState.TIMED_OUT, CallState.UNKNOWN])
+def test_that_a_lost_call_took_too_long_is_no_news(ending) -> None:
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    same, effects = transition(session, ToolFinished("a", 1, Outcome(ending, "given up")))
+    assert same == session
+    assert state(session, "a") is CallState.UNKNOWN
+    assert kinds(effects) == ["Record"]

@@ -199,6 +199,7 @@ def test_late_and_doubled_events_change_nothing_and_are_recorded() -> None:
         (FRESH, ModelFailed(0, 0, "gone")),
         (working, ToolFinished("a", 2, DONE)),
         (working, ToolFinished("nobody", 1, DONE)),
+        (working, ToolFinished("a", 1, Outcome(CallState.RUNNING, "no end"))),
         (working, Decided("a", "approved")),
         (working, Decided("nobody", "denied")),
         (parked, ToolFinished("b", 0, DONE)),

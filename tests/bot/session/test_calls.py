@@ -174,6 +174,7 @@ def test_an_outcome_of_an_older_step_detaches_a_parked_one() -> None:
     [
         ("worked", CallState.SUCCEEDED, RESULTS["worked"]),
         ("skipped", CallState.UNKNOWN, RESULTS["skipped"]),
+        ("expired", CallState.UNKNOWN, RESULTS["unanswered"]),
     ],
 )
 def test_an_answered_or_expired_question_about_a_lost_call_lets_the_step_go_on(verdict, ends, result) -> None:

@@ -152,9 +152,10 @@ def _messages_of(user: str, items: tuple[Item, ...]) -> tuple[Said, ...]:
 def _join(session: Session, items: tuple[Item, ...]) -> Step:
     """Go on at a step boundary: every result of the step is in the transcript."""
     session = replace(session, step=session.step + 1)
-    joining = tuple(
-        i for i in items if isinstance(i, Happened) or (isinstance(i, Said) and i.opens and i.user == session.requester)
-    )
+    own = [i for i in items if isinstance(i, Said) and i.user == session.requester]
+    last = max((n for n, i in enumerate(own) if i.opens), default=-1)
+    # What the requester said before, though not to Hermes, comes with it: a person's messages stay in order.
+    joining = tuple(i for i in items if isinstance(i, Happened) or i in own[: last + 1])
     take = (Take(tuple(i.id for i in joining), session.turn),) if joining else ()
     return _ask(session, (*_appended(joining), *take))
 

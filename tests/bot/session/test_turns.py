@@ -155,6 +155,15 @@ def test_the_requesters_messages_join_at_the_boundary_and_others_wait() -> None:
     assert session.requester == "UANN"
 
 
+def test_what_the_requester_said_before_comes_with_the_message_that_joins() -> None:
+    session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
+    waiting = (said(2, opens=False), said(3, "UBOB", opens=False), said(4), said(5, opens=False))
+    _, effects = taken(session, *waiting)
+    assert of(effects, Take) == [Take((2, 4), 1)]
+    _, effects = taken(session, *waiting[:2])
+    assert of(effects, Take) == []
+
+
 def test_an_outcome_joins_as_a_call_and_its_result_never_as_words() -> None:
     session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
     _, effects = taken(session, said(2), happened(3, "old"))

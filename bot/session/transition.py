@@ -243,7 +243,7 @@ def _moved(session: Session, event: ToolFinished | Decided) -> Step | None:
 def _stopped(session: Session, event: Stopped) -> Step:
     working = not at_rest(session)
     unfinished = working or any(not c.detached for c in session.calls)
-    busy = unfinished or any(not c.quiet for c in session.calls)
+    busy = unfinished or any(not c.quiet or c.state is CallState.RUNNING for c in session.calls)
     if not (event.turn == session.turn and busy) and not event.closing:
         return _unfit(session, event, "the turn it was meant for is over")
     effects: list[Effect] = [Record(event.reason, {"turn": session.turn}, event.by or None)]

@@ -34,6 +34,7 @@ from tests.bot.session.stories import (
     of,
     replied,
     said,
+    state,
     taken,
 )
 from tools.review import Outcome
@@ -139,6 +140,15 @@ def test_a_stopped_call_that_never_began_takes_its_question_back() -> None:
     session, effects = transition(session, ToolFinished("a", 1, Outcome(CallState.CANCELLED, "it did not run")))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert session.calls == ()
+
+
+def test_a_stopped_call_that_is_run_again_can_be_stopped_again() -> None:
+    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"), Decided("a", "run_again"))
+    assert state(session, "a") is CallState.RUNNING
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert of(effects, CancelTool) == [CancelTool("a")]
+    assert of(effects, AskApproval) == [AskApproval("a", "unknown")]
+    assert state(session, "a") is CallState.UNKNOWN
 
 
 def test_closing_ends_the_session_whatever_its_turn() -> None:

@@ -15,7 +15,8 @@ Total and pure: an event that does not fit changes nothing and is recorded.
 | waiting_tool | ToolFinished, last one, some await | parked | SetCall; Append; RestTurn; Pause; TakeInbox |
 | any | ToolFinished of a detached call | same | SetCall; PutOutcome (TakeInbox at rest) |
 | parked | Decided: approved, run_again | waiting_tool | ResumeTurn; StartAttempt; RunTool |
-| parked | Decided: anything else | as ToolFinished | SetCall; Append; … |
+| waiting_tool | Decided for an attached call | same | StartAttempt and RunTool, or SetCall; Append |
+| parked | Decided: anything else | as ToolFinished | ResumeTurn when it was the last; SetCall; Append; … |
 | any | Decided for a detached call | same | StartAttempt and RunTool, or PutOutcome |
 | at work, or calls open | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
 | any | Resumed | as owed | repeatable calls run again, the others are asked about; AskModel again |

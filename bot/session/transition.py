@@ -245,7 +245,8 @@ def _stopped(session: Session, event: Stopped) -> Step:
     working = not at_rest(session)
     unfinished = working or any(not c.detached for c in session.calls)
     busy = unfinished or any(not c.quiet or c.state is CallState.RUNNING for c in session.calls)
-    if not (event.turn == session.turn and busy) and not event.closing:
+    overdue_at_rest = event.reason == "timed_out" and not working  # rest does not count against time limits
+    if not (event.turn == session.turn and busy and not overdue_at_rest) and not event.closing:
         return _unfit(session, event, "the turn it was meant for is over")
     effects: list[Effect] = [Record(event.reason, {"turn": session.turn}, event.by or None)]
     reasoning = session.phase is Phase.REASONING

@@ -97,6 +97,13 @@ def test_a_stop_withdraws_the_cards_of_older_turns_too_and_their_outcomes_are_qu
     assert taken(session, happened(3, "a", quiet=True)) == (session, ())
 
 
+def test_a_time_limit_that_strikes_at_rest_leaves_the_cards_open() -> None:
+    session = replied(asked(FRESH), call("a", "ask"))
+    same, effects = transition(session, Stopped(1, "", "timed_out"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
 def test_open_cards_can_be_stopped_after_the_turn_was_answered() -> None:
     session = replied(asked(FRESH), call("a", "ask"))
     session = after(asked(session, said(2)), Replied(2, 2, "Hello"))

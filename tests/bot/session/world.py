@@ -97,7 +97,8 @@ class World:
                 kind = self.ledger.approvals.get(event.call)
                 return kind is not None and event.verdict in QUESTION[kind]
             case Stopped():
-                return event.closing or (event.turn == self.session.turn and self.busy())
+                in_time = event.reason != "timed_out" or self.period is not None
+                return event.closing or (event.turn == self.session.turn and self.busy() and in_time)
         return True
 
     def _outcome_fits(self, event: ToolFinished) -> bool:

@@ -30,6 +30,7 @@ RESULTS: dict[str, str] = {
     "withdrawn": failed("withdrawn", "The call was withdrawn before anyone decided; it did not run."),
     "worked": ok("A person confirmed that the call had its effect. Its own result is not known."),
     "skipped": failed("unknown", "Whether the call had its effect is not known, and a person chose to leave it so."),
+    "unanswered": failed("unknown", "Whether the call had its effect is not known, and nobody said so in time."),
     "cancelled": failed("cancelled", "The call was stopped before it ended."),
     "unknown": failed(
         "unknown", "The call was broken off; whether it had its effect is not known. A person was asked."
@@ -44,8 +45,12 @@ VERDICT_STATES: dict[Verdict, CallState] = {
     "worked": CallState.SUCCEEDED,
     "skipped": CallState.UNKNOWN,
 }
+# How an attempt may end, and what may still be learnt of one whose outcome was lost: that it was cancelled is news too
+# (it never began, else its executor would not know), that it took too long is none.
+ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
+LEARNT = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
 ASKED = {"approved", "denied", "expired", "withdrawn"}
-ASKED_AFTER = {"run_again", "worked", "skipped"}
+ASKED_AFTER = {"run_again", "worked", "skipped", "expired"}
 
 
 def rest_phase(session: Session) -> Phase:
@@ -79,11 +84,12 @@ def plan(session: Session, event: Replied) -> Step:
 def finished(session: Session, event: ToolFinished) -> Step | None:
     """Take in the end of an attempt; None when the call does not wait for it."""
     call = _find(session, event.call)
-    if call.attempt != event.attempt or call.state not in (CallState.RUNNING, CallState.UNKNOWN):
-        return None
     outcome = event.outcome
+    accepted = {CallState.RUNNING: ENDS, CallState.UNKNOWN: LEARNT}.get(call.state, ())
+    if call.attempt != event.attempt or outcome.state not in accepted:
+        return None
     if outcome.state is CallState.UNKNOWN:
-        return None if call.state is CallState.UNKNOWN else _becomes_unknown(session, call, outcome.error)
+        return _becomes_unknown(session, call, outcome.error)
     close = (CloseApproval(call.id, "withdrawn"),) if call.state is CallState.UNKNOWN else ()
     settle = SetCall(call.id, outcome.state, outcome.result, outcome.full_result, event.attempt, outcome.error)
     return _without(session, call), (*close, settle, *_tell(call, outcome.result))
@@ -92,14 +98,15 @@ def finished(session: Session, event: ToolFinished) -> Step | None:
 def judged(session: Session, event: Decided) -> Step | None:
     """Take in a settled approval; None when the call does not wait for it."""
     call = _find(session, event.call)
-    wanted = CallState.AWAITING_APPROVAL if event.verdict in ASKED else CallState.UNKNOWN
-    if call.state is not wanted:
+    accepted = {CallState.AWAITING_APPROVAL: ASKED, CallState.UNKNOWN: ASKED_AFTER}.get(call.state, set())
+    if event.verdict not in accepted:
         return None
     if event.verdict in ("approved", "run_again"):
         return _run(session, call)
-    result = RESULTS[event.verdict]
-    settle = SetCall(call.id, VERDICT_STATES[event.verdict], result)
-    return _without(session, call), (settle, *_tell(call, result))
+    state, result = VERDICT_STATES[event.verdict], RESULTS[event.verdict]
+    if call.state is CallState.UNKNOWN and event.verdict == "expired":
+        state, result = CallState.UNKNOWN, RESULTS["unanswered"]
+    return _without(session, call), (SetCall(call.id, state, result), *_tell(call, result))
 
 
 def interim_results(session: Session) -> Step:

@@ -15,7 +15,8 @@ Total and pure: an event that does not fit changes nothing and is recorded.
 | waiting_tool | ToolFinished, last one, some await | parked | SetCall; Append; RestTurn; Pause; TakeInbox |
 | any | ToolFinished of a detached call | same | SetCall; PutOutcome (TakeInbox at rest) |
 | parked | Decided: approved, run_again | waiting_tool | ResumeTurn; StartAttempt; RunTool |
-| parked | Decided: anything else | as ToolFinished | SetCall; Append; … |
+| waiting_tool | Decided for an attached call | same | StartAttempt and RunTool, or SetCall; Append |
+| parked | Decided: anything else | as ToolFinished | ResumeTurn when it was the last; SetCall; Append; … |
 | any | Decided for a detached call | same | StartAttempt and RunTool, or PutOutcome |
 | at work, or calls open | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
 | any | Resumed | as owed | repeatable calls run again, the others are asked about; AskModel again |
@@ -152,9 +153,10 @@ def _messages_of(user: str, items: tuple[Item, ...]) -> tuple[Said, ...]:
 def _join(session: Session, items: tuple[Item, ...]) -> Step:
     """Go on at a step boundary: every result of the step is in the transcript."""
     session = replace(session, step=session.step + 1)
-    joining = tuple(
-        i for i in items if isinstance(i, Happened) or (isinstance(i, Said) and i.opens and i.user == session.requester)
-    )
+    own = [i for i in items if isinstance(i, Said) and i.user == session.requester]
+    last = max((n for n, i in enumerate(own) if i.opens), default=-1)
+    # What the requester said before, though not to Hermes, comes with it: a person's messages stay in order.
+    joining = tuple(i for i in items if isinstance(i, Happened) or i in own[: last + 1])
     take = (Take(tuple(i.id for i in joining), session.turn),) if joining else ()
     return _ask(session, (*_appended(joining), *take))
 
@@ -242,8 +244,9 @@ def _moved(session: Session, event: ToolFinished | Decided) -> Step | None:
 def _stopped(session: Session, event: Stopped) -> Step:
     working = not at_rest(session)
     unfinished = working or any(not c.detached for c in session.calls)
-    busy = unfinished or any(not c.quiet for c in session.calls)
-    if not (event.turn == session.turn and busy) and not event.closing:
+    busy = unfinished or any(not c.quiet or c.state is CallState.RUNNING for c in session.calls)
+    overdue_at_rest = event.reason == "timed_out" and not working  # rest does not count against time limits
+    if not (event.turn == session.turn and busy and not overdue_at_rest) and not event.closing:
         return _unfit(session, event, "the turn it was meant for is over")
     effects: list[Effect] = [Record(event.reason, {"turn": session.turn}, event.by or None)]
     reasoning = session.phase is Phase.REASONING

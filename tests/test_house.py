@@ -13,7 +13,9 @@ MAX_PARAMETERS = 7
 OURS = ("bot.", "handlers.", "tools.", "storage.")
 
 # A file that may be longer stands here with its reason.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "bot/texts.py": "a table: every sentence in two languages, in one place so that none is forgotten",
+}
 # Migrations are written once and never refactored.
 EXEMPT = ("storage/migrations/versions/",)
 

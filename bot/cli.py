@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from bot import logs
+from bot import dev, logs
 from bot.app import Hermes, StartError
 from bot.config import Config, ConfigError, load
 from bot.lock import LockedError
 
 log = logging.getLogger(__name__)
 BAD_CONFIGURATION = 2
+SIMULATOR_PORT = 8091
 
 
 def main() -> None:
@@ -44,6 +45,9 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="work on Slack")
     run.set_defaults(run=_run)
+    local = commands.add_parser("dev", help="work in a local Slack in the browser, without account or key")
+    local.add_argument("--port", type=int, default=SIMULATOR_PORT, help=f"of the page (default {SIMULATOR_PORT})")
+    local.set_defaults(run=_dev)
     return parser
 
 
@@ -51,6 +55,12 @@ def _run(_: argparse.Namespace) -> int:
     config = load()
     logs.set_up(config.log_level, secrets_of(config))
     return asyncio.run(until_signalled(lambda stop: serve(config, stop)))
+
+
+def _dev(arguments: argparse.Namespace) -> int:
+    config = load(dev=True)
+    logs.set_up(config.log_level, secrets_of(config))
+    return asyncio.run(until_signalled(lambda stop: dev.serve(config, arguments.port, stop)))
 
 
 async def serve(config: Config, stop: asyncio.Event) -> int:

@@ -90,8 +90,10 @@ def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
 
 
 def move(tx: Tx, old: str, new: str) -> None:
-    """Hand what waits to another session of the same thread."""
-    tx.execute(update(inbox).where(inbox.c.session == old, inbox.c.state == "waiting").values(session=new))
+    """Hand what waits to another session of the same thread; outcomes of calls that it never saw stay behind."""
+    mine = (inbox.c.session == old, inbox.c.state == "waiting")
+    tx.execute(update(inbox).where(*mine, inbox.c.kind == "outcome").values(state="deleted"))
+    tx.execute(update(inbox).where(*mine).values(session=new))
 
 
 def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int | None] | None:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, func, insert, or_, select, update
+from sqlalchemy import and_, bindparam, exists, func, insert, or_, select, update
 
 from storage.records import CallState, OpenCall, Phase, PlaceKind, Session, Thread
 from storage.tables import approvals, deliveries, inbox, sessions, tool_calls
@@ -77,7 +77,11 @@ def owed(tx: Tx) -> list[str]:
     at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
     # A session at rest may have one running as well: approved after its step had gone on.
     running = sessions.c.id.in_(select(tool_calls.c.session).where(tool_calls.c.state == CallState.RUNNING))
-    waiting = sessions.c.id.in_(select(inbox.c.session).where(inbox.c.state == "waiting", inbox.c.kind != "context"))
+    # What opens nothing (context, what a stop left behind) waits without anyone owing it.
+    at_once = inbox.c.kind.in_(("stop", "verdict", "command"))
+    opens = and_(inbox.c.addressed, sessions.c.closed.is_(False))
+    mine = (inbox.c.session == sessions.c.id, inbox.c.state == "waiting")
+    waiting = exists().where(*mine, or_(at_once, opens))
     owing = sessions.c.id.in_(select(deliveries.c.session).where(deliveries.c.state.in_(("pending", "sending"))))
     unshown = sessions.c.id.in_(
         select(approvals.c.session).where(

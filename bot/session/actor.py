@@ -7,7 +7,7 @@ process may, between any two lines.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, Protocol
 
 from bot.session import effects as do
 from bot.session.asking import ask
@@ -34,13 +34,20 @@ class _Check:
 _CHECK = _Check()
 
 
-class Actor:
-    """Owns the tasks of one session; `done` is called once, when nothing is left to do."""
+class House(Protocol):
+    """Who keeps the actors."""
 
-    def __init__(self, deps: Deps, session: str, done: Callable[["Actor"], None], *, resumed: bool = False) -> None:
+    def wake(self, session: str) -> None: ...
+    def ended(self, actor: "Actor") -> None: ...
+
+
+class Actor:
+    """Owns the tasks of one session; the house is told once, when nothing is left to do."""
+
+    def __init__(self, deps: Deps, session: str, house: "House", *, resumed: bool = False) -> None:
         self.deps = deps
         self.id = session
-        self._done = done
+        self._house = house
         self._events: asyncio.Queue[Event | _Check | None] = asyncio.Queue()
         self._jobs: set[asyncio.Task[None]] = set()
         self._last: dict[str, asyncio.Task[None]] = {}
@@ -108,7 +115,7 @@ class Actor:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
-            self._done(self)
+            self._house.ended(self)
 
     def _idle(self) -> bool:
         resting = self._session is None or at_rest(self._session) or self.closing
@@ -149,6 +156,8 @@ class Actor:
             self._arm(advanced.session, advanced.worked)
         if advanced.cards:
             self._once("cards", lambda: show_cards(self.deps, self.id))
+        if advanced.successor is not None:
+            self._house.wake(advanced.successor)
         if advanced.notices:
             self._once("notices", lambda: deliver_notices(self.deps, self.id))
         if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:

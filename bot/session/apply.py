@@ -33,6 +33,7 @@ class Applied:
     cards: bool = False
     answer_key: str | None = None  # of the answer that a turn at work writes into from now on
     worked: float = 0.0  # seconds that this turn was at work before
+    asked_in: dict[str, tuple[int, int]] = field(default_factory=dict)  # turn and step of calls that were open
 
 
 def answer_key(session: Session) -> str:
@@ -59,10 +60,12 @@ def _append(tx: Tx, world: World, session: Session, effect: do.Append, done: App
     content = effect.content
     text = content.get("text") or ""
     tokens = count(text) + sum(count(f"{c['name']}{c['arguments']}") + 8 for c in content.get("calls") or ())
+    # A result belongs to the step that asked, though a later turn may be opening already.
+    turn, step = done.asked_in.get(content.get("call", ""), (session.turn, session.step))
     done.entries.append(
         {
-            "turn": session.turn,
-            "step": session.step,
+            "turn": turn,
+            "step": step,
             "role": effect.role,
             "content": content,
             "tokens": tokens + 4,

@@ -7,7 +7,7 @@ than an uncertain delivery and not recorded is that delivery.
 import logging
 import re
 
-from bot.ports import ChatError, Posted
+from bot.ports import Button, ChatError, Posted
 from bot.session.deps import Deps
 from bot.session.voice import end_word
 from bot.texts import say
@@ -52,7 +52,8 @@ async def _notice(deps: Deps, key: str, delivery: Delivery) -> None:
     text = delivery.content["text"]
     try:
         if delivery.kind == "whisper":
-            await deps.chat.whisper(delivery.thread, delivery.content["user"], text)
+            buttons = [Button(**b) for b in delivery.content.get("buttons", ())]
+            await deps.chat.whisper(delivery.thread, delivery.content["user"], text, buttons)
         else:
             await deps.chat.post(delivery.thread, text, key=key)
     except ChatError as error:

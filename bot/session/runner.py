@@ -47,14 +47,14 @@ class Runner:
         owed = await self.deps.db.read(sessions.owed)
         for session in owed:
             if session not in self._actors:
-                self._actors[session] = Actor(self.deps, session, self._ended, resumed=True)
+                self._actors[session] = Actor(self.deps, session, self, resumed=True)
         return len(owed)
 
     async def recover(self) -> int:
         """Wake what is owed but not being worked on: what failed to be looked up or delivered is tried again."""
         idle = [s for s in await self.deps.db.read(sessions.owed) if s not in self._actors]
         for session in idle:
-            self._actors[session] = Actor(self.deps, session, self._ended, resumed=True)
+            self._actors[session] = Actor(self.deps, session, self, resumed=True)
         return len(idle)
 
     async def stop(self) -> None:
@@ -72,10 +72,11 @@ class Runner:
     def _actor(self, session: str) -> Actor:
         actor = self._actors.get(session)
         if actor is None:
-            actor = self._actors[session] = Actor(self.deps, session, self._ended)
+            actor = self._actors[session] = Actor(self.deps, session, self)
         return actor
 
-    def _ended(self, actor: Actor) -> None:
+    def ended(self, actor: Actor) -> None:
+        """Forget an actor that has nothing left to do."""
         if self._actors.get(actor.id) is actor:
             del self._actors[actor.id]
 

@@ -8,8 +8,9 @@ from bot.session.effects import Act, Effect
 from bot.session.events import Decided, Event, InboxTaken, Stopped
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
-from bot.session.world import World
-from storage import deliveries, inbox, sessions, turns
+from bot.session.world import Spoken, World
+from bot.texts import say
+from storage import deliveries, inbox, people, sessions, turns
 from storage.db import Tx
 from storage.records import Delivery, DeliveryState, InboxRow, Session
 
@@ -38,9 +39,21 @@ class _Transaction:
         self.notices = False
 
     def feed(self, event: Event) -> None:
+        self.done.asked_in |= {c.id: (c.turn, c.step) for c in self.session.calls}
         self.session, effects = transition(self.session, event)
         for effect in _entries_first(effects):
             apply.write(self.tx, self.world, self.session, effect, self.done)
+
+    def owe(self, row: InboxRow, spoken: Spoken) -> None:
+        """Owe the answer to a command; what is private only its author sees."""
+        session, now = self.session, self.world.now()
+        kind: Literal["whisper", "notice"] = "whisper" if spoken.private else "notice"
+        content = {"text": spoken.text, "user": row.user, "buttons": [asdict(b) for b in spoken.buttons]}
+        owed = Delivery(
+            0, session.id, session.turn, kind, session.thread, 0, content, DeliveryState.PENDING, None, 0, now
+        )
+        deliveries.owe(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
+        self.notices = True
 
     def store(self) -> None:
         apply.finish(self.tx, self.world, self.session, self.done)
@@ -99,11 +112,23 @@ def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> 
         if row.kind == "verdict":
             work.feed(Decided(row.data["call"], row.data["verdict"], tuple(row.data["by"])))
         elif row.kind == "stop":
-            deleted = bool(row.data.get("deleted"))
-            work.feed(Stopped(_meant(work, row), row.user, "deleted" if deleted else "stopped", partial))
+            _stop(work, row, partial)
         else:
             successor = _obey(work, row, partial) or successor
     return successor
+
+
+def _stop(work: _Transaction, row: InboxRow, partial: str) -> None:
+    before = work.session
+    reason: Literal["deleted", "stopped"] = "deleted" if row.data.get("deleted") else "stopped"
+    work.feed(Stopped(_meant(work, row), row.user, reason, partial))
+    if work.session == before and row.data.get("word"):
+        work.owe(row, Spoken(say("command.stop_none", _locale(work, row.user)), private=True))
+
+
+def _locale(work: _Transaction, user: str) -> str:
+    person = people.person(work.tx, work.session.thread.team, user)
+    return person.locale if person else "en-US"
 
 
 def _meant(work: _Transaction, row: InboxRow) -> int:
@@ -125,21 +150,13 @@ def _meant(work: _Transaction, row: InboxRow) -> int:
 
 def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     spoken = work.world.obey(work.tx, work.world, work.session, row)
-    now = work.world.now()
-    kind: Literal["whisper", "notice"] = "whisper" if spoken.private else "notice"
-    buttons = [asdict(b) for b in spoken.buttons]
-    content = {"text": spoken.text, "user": row.user, "buttons": buttons}
-    thread = work.session.thread
-    owed = Delivery(
-        0, work.session.id, work.session.turn, kind, thread, 0, content, DeliveryState.PENDING, None, 0, now
-    )
-    deliveries.owe(work.tx, owed, f"{work.session.id[:13]}-{kind}-{row.id}")
-    work.notices = True
+    work.owe(row, spoken)
     if not spoken.closes:
         return None
-    work.feed(Stopped(work.session.turn, row.user, "stopped", partial, closing=True))
+    session, now = work.session, work.world.now()
+    work.feed(Stopped(session.turn, row.user, "stopped", partial, closing=True))
     sessions.save(work.tx, work.session, now)
-    successor = sessions.open_new(work.tx, thread, work.session.kind, work.session.shared, now)
+    successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now)
     sessions.put(work.tx, successor.id, hydrated=True)
-    inbox.move(work.tx, work.session.id, successor.id)
+    inbox.move(work.tx, session.id, successor.id)
     return successor.id

@@ -52,41 +52,41 @@ def add(
 
 def get(tx: Tx, team: str, owner: str, short_id: str) -> Memory | None:
     """Return the owner's memory with this short id, or None."""
-    row = tx.execute(select(memories).where(_mine(team, owner), memories.c.short_id == short_id)).first()
-    return None if row is None else _memory(row)
+    row = tx.execute(select(memories).where(mine(team, owner), memories.c.short_id == short_id)).first()
+    return None if row is None else read(row)
 
 
 def by_ids(tx: Tx, team: str, owner: str, ids: Sequence[int]) -> tuple[Memory, ...]:
     """Return those of the owner's memories that still exist, in the order of `ids`."""
-    rows = tx.execute(select(memories).where(_mine(team, owner), memories.c.id.in_(ids)))
-    found = {row.id: _memory(row) for row in rows}
+    rows = tx.execute(select(memories).where(mine(team, owner), memories.c.id.in_(ids)))
+    found = {row.id: read(row) for row in rows}
     return tuple(found[i] for i in ids if i in found)
 
 
 def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, ...]:
     """Return the owner's memories, superseded ones apart, that say the same once normalised; the oldest first."""
     same = select(memories).where(
-        _mine(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
+        mine(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
     )
-    return tuple(_memory(row) for row in tx.execute(same.order_by(memories.c.id)))
+    return tuple(read(row) for row in tx.execute(same.order_by(memories.c.id)))
 
 
 def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple[Memory, ...]:
     """Return the owner's memories, superseded ones apart: active before archived, then the newest first."""
-    every = select(memories).where(_mine(team, owner), memories.c.status != "superseded")
+    every = select(memories).where(mine(team, owner), memories.c.status != "superseded")
     order = (memories.c.status, memories.c.created.desc(), memories.c.id.desc())
-    return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
+    return tuple(read(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
 
 
 def count(tx: Tx, team: str, owner: str) -> int:
     """Count what `page` would show in all."""
-    kept = and_(_mine(team, owner), memories.c.status != "superseded")
+    kept = and_(mine(team, owner), memories.c.status != "superseded")
     return tx.execute(select(func.count()).select_from(memories).where(kept)).scalar_one()
 
 
 def has_any(tx: Tx, team: str, owner: str) -> bool:
     """Tell, at the least cost, whether the owner has any memory."""
-    return tx.execute(select(memories.c.id).where(_mine(team, owner)).limit(1)).scalar() is not None
+    return tx.execute(select(memories.c.id).where(mine(team, owner)).limit(1)).scalar() is not None
 
 
 def search(
@@ -107,11 +107,11 @@ def search(
     query: Select[Any] = (
         select(memories, text("found.score"), text("found.marked"))
         .join_from(found, memories, found.c.id == memories.c.id)
-        .where(_mine(team, owner), _seen(audiences), _live(live))
+        .where(mine(team, owner), _seen(audiences), _live(live))
         .order_by(text("found.score DESC"), memories.c.id.desc())
         .limit(limit)
     )
-    return [Hit(_memory(row), row.score, row.marked) for row in tx.execute(query)]
+    return [Hit(read(row), row.score, row.marked) for row in tx.execute(query)]
 
 
 def of_types(
@@ -125,9 +125,9 @@ def of_types(
     live: float,
 ) -> tuple[Memory, ...]:
     """Return live memories of these types, the most important and newest first."""
-    query = select(memories).where(_mine(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
+    query = select(memories).where(mine(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
     query = query.order_by(memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc()).limit(limit)
-    return tuple(_memory(row) for row in tx.execute(query))
+    return tuple(read(row) for row in tx.execute(query))
 
 
 def in_time(
@@ -143,14 +143,14 @@ def in_time(
 ) -> tuple[Memory, ...]:
     """Return live memories about (or, without a date of their own, from) the time [start, end), the newest first."""
     when = func.coalesce(memories.c.valid_from, memories.c.created)
-    query = select(memories).where(_mine(team, owner), when >= start, when < end, _seen(audiences), _live(live))
-    return tuple(_memory(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
+    query = select(memories).where(mine(team, owner), when >= start, when < end, _seen(audiences), _live(live))
+    return tuple(read(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
 
 
 def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str, actor: str) -> None:
     """Store a memory's new values under its id, index its words anew and record `event`."""
-    mine = and_(_mine(memory.team, memory.owner), memories.c.id == memory.id)
-    if tx.execute(update(memories).where(mine).values(**_values(memory, content_hash))).rowcount:
+    these = and_(mine(memory.team, memory.owner), memories.c.id == memory.id)
+    if tx.execute(update(memories).where(these).values(**_values(memory, content_hash))).rowcount:
         tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": memory.id})
         _index(tx, memory, words)
         record(tx, memory, event, actor, memory.updated)
@@ -161,14 +161,14 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     gone = [memory.id]
     for _ in range(FORGET_DEPTH):
         older = select(memories.c.id).where(
-            _mine(memory.team, memory.owner), memories.c.superseded_by.in_(gone), memories.c.id.not_in(gone)
+            mine(memory.team, memory.owner), memories.c.superseded_by.in_(gone), memories.c.id.not_in(gone)
         )
         more = list(tx.execute(older).scalars())
         if not more:
             break
         gone += more
-    mine = and_(_mine(memory.team, memory.owner), memories.c.id.in_(gone))
-    deleted = tx.execute(delete(memories).where(mine).returning(memories.c.id)).scalars().all()
+    these = and_(mine(memory.team, memory.owner), memories.c.id.in_(gone))
+    deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
     for i in deleted:
         tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": i})
         record(tx, replace(memory, id=i), event, actor, now)
@@ -177,34 +177,17 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
 
 def used(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
     """Count one use of each of these memories of the owner."""
-    mine = and_(_mine(team, owner), memories.c.id.in_(ids))
-    tx.execute(update(memories).where(mine).values(hits=memories.c.hits + 1, last_used=now))
+    these = and_(mine(team, owner), memories.c.id.in_(ids))
+    tx.execute(update(memories).where(these).values(hits=memories.c.hits + 1, last_used=now))
 
 
 def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, now: float) -> int:
     """Take active memories out of recall; the owner still sees them in the list. Returns how many changed."""
-    mine = and_(_mine(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
-    changed = tx.execute(update(memories).where(mine).values(status="archived").returning(memories)).all()
+    these = and_(mine(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
+    changed = tx.execute(update(memories).where(these).values(status="archived").returning(memories)).all()
     for row in changed:
-        record(tx, _memory(row), "archived", actor, now)
+        record(tx, read(row), "archived", actor, now)
     return len(changed)
-
-
-def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
-    """Return the groups of the owner's active memories that say the same once normalised, each the oldest first."""
-    active = and_(_mine(team, owner), memories.c.status == "active")
-    twice = select(memories.c.content_hash).where(active).group_by(memories.c.content_hash).having(func.count() > 1)
-    rows = tx.execute(select(memories).where(active, memories.c.content_hash.in_(twice)).order_by(memories.c.id))
-    groups: dict[str, list[Memory]] = {}
-    for row in rows:
-        groups.setdefault(row.content_hash, []).append(_memory(row))
-    return [tuple(group) for group in groups.values()]
-
-
-def owners(tx: Tx) -> list[tuple[str, str]]:
-    """Return (team, owner) of everyone who has memories."""
-    rows = tx.execute(select(memories.c.team, memories.c.owner).distinct().order_by(memories.c.team, memories.c.owner))
-    return [(row.team, row.owner) for row in rows]
 
 
 def owner_token(team: str, owner: str) -> str:
@@ -224,7 +207,8 @@ def _index(tx: Tx, memory: Memory, words: str) -> None:
     )
 
 
-def _mine(team: str, owner: str) -> ColumnElement[bool]:
+def mine(team: str, owner: str) -> ColumnElement[bool]:
+    """Return the condition that every statement about memories bears."""
     return and_(memories.c.team == team, memories.c.owner == owner)
 
 
@@ -265,7 +249,8 @@ def _values(memory: Memory, content_hash: str) -> dict[str, Any]:
     }
 
 
-def _memory(row: Row[Any]) -> Memory:
+def read(row: Row[Any]) -> Memory:
+    """Return a row of the table as a memory."""
     kind, _, shared = row.audience.partition("+")
     return Memory(
         id=row.id,

@@ -15,6 +15,12 @@ def line(memory: Memory, person: Person, now: float) -> str:
     return f"• `{memory.short_id}` {short(memory.content, LINE)} · _{facts(memory, person, now)}_"
 
 
+def suggestion(memory: Memory, person: Person) -> str:
+    """Return one line for a model: a suggestion with its id, type and date, which what is said now outdoes."""
+    until = f", until {day(memory.valid_until - 1, person)}" if memory.valid_until is not None else ""
+    return f"[{memory.short_id}] {memory.content} ({memory.type}, noted {day(memory.updated, person)}{until})"
+
+
 def facts(memory: Memory, person: Person, now: float) -> str:
     """Return where a memory is used, whether it still is, since when it is kept, and where it comes from."""
     kind = "shared" if memory.audience.shared else memory.audience.kind

@@ -90,6 +90,19 @@ async def test_standing_memories_are_considered_whatever_is_asked_but_never_crow
     assert len(await ask(db, "good morning")) == policy.MAX_STANDING
 
 
+async def test_how_to_act_comes_before_who_they_are_and_what_they_like(db: Database) -> None:
+    await keep_all(
+        db,
+        note("be brief", type="instruction", updated=NOW - 900 * DAY),
+        note("is Ann", type="identity", updated=NOW - 90 * DAY),
+        *(
+            note(f"likes {w}", type="preference", importance=1.0)
+            for w in ("tea", "rye", "figs", "plums", "dill", "leek")
+        ),
+    )
+    assert (await ask(db, "good morning"))[:2] == ["be brief", "is Ann"]
+
+
 async def test_what_is_archived_superseded_or_over_is_not_recalled(db: Database) -> None:
     await keep_all(
         db,

@@ -6,6 +6,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from bot.simulator.announcer import Announcer
+from bot.simulator.assets import Assets
 from bot.simulator.changes import Changes
 from bot.simulator.control import Control
 from bot.simulator.desk import Desk
@@ -190,6 +191,7 @@ class Simulator:
         application.router.add_get("/link", self.sockets.connect)
         application.router.add_post("/response/{token}", self._responses.handle)
         application.router.add_get("/files/{file}/{name}", self._download)
+        Assets().add_routes(application)
         Control({name: getattr(self, name) for name in VERBS}, self._desk).add_routes(application)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:

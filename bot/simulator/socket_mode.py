@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import secrets
 from collections import deque
 from dataclasses import dataclass, field
@@ -138,7 +139,13 @@ class SocketMode:
 
     def send_event(self, body: Json) -> Envelope:
         """Deliver an event; without an acknowledgement it comes again as the switches say, then is given up."""
-        return self._launch(Envelope("events_api", body, asyncio.get_running_loop().create_future()))
+        loop = asyncio.get_running_loop()
+        envelope = Envelope("events_api", body, loop.create_future())
+        if not self._switches.jitter:
+            return self._launch(envelope)
+        self._pending[envelope.id] = envelope
+        envelope.timer = loop.call_later(random.uniform(0, self._switches.jitter), self._try, envelope)  # noqa: S311 -- no secret
+        return envelope
 
     async def send_gesture(self, kind: str, payload: Json, wants_answer: bool) -> Json | None:
         """Deliver a click, command or submission once; its answer, or None after three seconds (slack.md §1.2)."""

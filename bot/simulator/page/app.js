@@ -350,6 +350,18 @@ async function watchSockets() {
   $("lamp").textContent = on ? "app connected" : traffic.connected < 0 ? "simulator gone" : "app not connected";
 }
 
+// Time alone ends a stream or a status and tells nobody: look again at what seems to be running.
+async function watchThread() {
+  const { channel, thread } = state;
+  if (!thread) return;
+  if (state.sessions.get(`${channel}:${thread}`)?.status !== "processing") return;
+  const [found, session] = await Promise.all([ask("thread", { channel, ts: thread }), ask("session", { channel, thread_ts: thread })]).catch(() => [[], null]);
+  if (channel !== state.channel || !session) return;
+  for (const one of found) state.messages.set(`${channel}:${one.ts}`, one);
+  state.sessions.set(`${channel}:${thread}`, session);
+  if (!state.editing) drawThread();
+}
+
 async function begin() {
   const found = await ask("state");
   Object.assign(state, { people: found.people, channels: found.channels, commands: found.commands, suggested: found.suggested, app: found.app });
@@ -370,7 +382,7 @@ async function begin() {
   if (link && mine(link[1])) await openThread(new URLSearchParams(location.search).get("thread_ts") || `${link[2]}.${link[3]}`);
   listen();
   watchSockets();
-  setInterval(watchSockets, 5000);
+  setInterval(() => { watchSockets(); watchThread(); }, 5000);
 }
 
 begin();

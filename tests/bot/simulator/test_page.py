@@ -5,16 +5,20 @@ import shutil
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Page, async_playwright, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import Bolt
+from bot.simulator.settings import Settings
+from tests.bot.simulator.bolt import MANIFEST, Bolt
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 needed = os.environ.get("HERMES_REQUIRE_BROWSER") == "1"
 pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM and not needed, reason="no chromium is installed"),
 ]
@@ -25,20 +29,48 @@ def words(text: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": text}
 
 
-@pytest.fixture
-async def page(sim: Simulator, bolt: Bolt) -> AsyncIterator[Page]:
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
         )
-        page = await browser.new_page(viewport={"width": 1280, "height": 800})
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        await page.goto(sim.url)
-        await expect(page.get_by_test_id("connection")).to_have_text("app connected")
-        yield page
+        yield browser
         await browser.close()
-        assert problems == []
+
+
+# One browser serves all tests, so what it talks to lives on its loop as well.
+@pytest_asyncio.fixture(loop_scope="module")
+async def sim() -> AsyncIterator[Simulator]:
+    async with Simulator(Settings(manifest=MANIFEST)) as simulator:
+        yield simulator
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(sim: Simulator) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def bolt(sim: Simulator, client: AsyncWebClient) -> AsyncIterator[Bolt]:
+    app = Bolt(client, sim.settings.app_token)
+    await app.connect()
+    await sim.wait_connected()
+    yield app
+    await app.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser, sim: Simulator, bolt: Bolt) -> AsyncIterator[Page]:
+    page = await browser.new_page(viewport={"width": 1280, "height": 800})
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    await page.goto(sim.url)
+    await expect(page.get_by_test_id("connection")).to_have_text("app connected")
+    yield page
+    await page.close()
+    assert problems == []
 
 
 async def mention(page: Page, sim: Simulator, text: str = "@hermes hello") -> str:

@@ -72,6 +72,14 @@ async def test_an_event_waits_for_a_socket(sim: Simulator, bolt: Bolt) -> None:
     assert bolt.events[0]["text"] == "are you there?"
 
 
+async def test_events_overtake_one_another_when_asked(sim: Simulator, bolt: Bolt) -> None:
+    sim.switches.jitter = 0.05
+    said = [await sim.say("U0ANA", "D0ANA", str(i)) for i in range(30)]
+    await sim.wait_settled()
+    assert sorted(event["ts"] for event in bolt.events) == said
+    assert [event["ts"] for event in bolt.events] != said
+
+
 async def test_events_are_doubled_when_asked(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.duplicate_events = 1.0
     await sim.say("U0ANA", "D0ANA", "double")

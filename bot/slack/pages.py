@@ -57,7 +57,8 @@ class Pages:
         await self._prepare()
         for _ in range(100):  # each round shows a message's worth or raises
             piece = self._take(final=True)
-            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items) and not self._cards:
+            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items):
+                self._cards = []
                 if not piece.text.strip() and not piece.full:
                     return
                 await self._post(piece)

@@ -77,12 +77,17 @@ class Stream:
         args["metadata"] = marked(page.spec.key, page.part)
         if items:
             args["chunks"] = chunks(items)
-        async with page.desk.board.turn(page.spec.thread):
-            exact = await self._stop(args)
-            if exact:
-                page.desk.board.noted(page.spec.thread, status)
-        if not exact:
-            await self._set_exactly(items, status)
+        try:
+            async with page.desk.board.turn(page.spec.thread):
+                exact = await self._stop(args)
+                if exact:
+                    page.desk.board.noted(page.spec.thread, status)
+            if not exact:
+                await self._set_exactly(items, status)
+        except ChatError as error:
+            if not passing(error) and error.code not in TOO_LONG:
+                self._let_go()
+            raise
         page.note(items)
         self._let_go()
 
@@ -99,8 +104,6 @@ class Stream:
                 return not (self._doubtful or tried)
             except ChatError as error:
                 if error.code in {*TOO_LONG, STOPPED}:
-                    if error.code == STOPPED:
-                        self._let_go()
                     raise
                 if error.code in ENDED:
                     return False
@@ -137,7 +140,6 @@ class Stream:
         except ChatError as error:
             if passing(error):
                 raise
-            self._let_go()
             raise ChatError("message_not_in_streaming_state") from error
         if status != "processing":
             await page.desk.board.set(page.spec.thread, status)

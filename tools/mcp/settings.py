@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tools.mcp.entry import Entry
-from tools.mcp.secrets import env_secrets, header_secrets, looks_secret, url_secrets
+from tools.mcp.secrets import arg_secrets, env_secrets, header_secrets, url_secrets
 
 CONNECT_TIMEOUT_S = 20.0
 """Seconds; a server that ignores the SDK's first probe costs 10 of them before the older handshake is tried."""
@@ -160,8 +160,8 @@ def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[S
     protocol = entry.text("protocol") or "auto"
     if protocol not in ("auto", "legacy"):
         entry.problem('"protocol" must be "auto" or "legacy"')
-    found = [*env_secrets(env), *header_secrets(headers), *url_secrets(url or "")]
-    found += entry.substituted + [arg for arg in args if looks_secret(arg)]
+    found = [*env_secrets(env), *header_secrets(headers), *url_secrets(url or ""), *arg_secrets(args)]
+    found += entry.substituted
     server = ServerSettings(
         name=name,
         command=entry.text("command"),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -30,6 +31,7 @@ class Wire:
     """What is seen of one attempt beside the protocol: the child's last words, the last HTTP refusal, its death."""
 
     on_death: Callable[[], None] = lambda: None
+    on_leaving: Callable[[], None] = lambda: None  # from now on no cancellation may come
     garbage: int = 0  # lines on stdout that are no protocol
     last_words: list[str] = field(default_factory=list)
     refusal: int | None = None
@@ -58,14 +60,25 @@ async def _child(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None
     try:
         async with stdio_client(parameters, errlog=errlog) as streams:
             errlog.close()  # the child has it now; with our end closed its end is seen
-            yield streams
+            try:
+                yield streams
+            finally:
+                wire.on_leaving()
     finally:
         errlog.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_S):
                 await stderr.ended.wait()
+        _sweep(stderr)
         wire.last_words = list(stderr.last)
         stderr.close()
+
+
+def _sweep(stderr: StderrPipe) -> None:
+    """Should the SDK have been cut short in ending the child, tell the guard: it ends everything and itself."""
+    if stderr.guard is not None and not stderr.ended.is_set():
+        with suppress(OSError):
+            os.kill(stderr.guard, signal.SIGTERM)
 
 
 def _check_start(server: ServerSettings, env: dict[str, str]) -> None:

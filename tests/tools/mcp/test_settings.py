@@ -1,6 +1,8 @@
 """Reading mcp.json: what it means, and one error that names everything wrong with it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,11 @@ def test_settings_printed_show_no_secret() -> None:
     entry = {"command": "x", "args": [SECRET], "env": {"PASSWORD": SECRET}}
     assert SECRET not in repr(one(entry))
     assert SECRET not in repr(one({"url": f"http://h/?token={SECRET}", "headers": {"X-Key": SECRET}}))
+
+
+def test_settings_and_guard_are_read_without_the_heavy_sdk() -> None:
+    code = "import sys, tools.mcp.settings, tools.mcp.guard; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_example_file_is_valid() -> None:

@@ -154,6 +154,8 @@ class Connection:
             if task is not None and task.cancelling():
                 raise  # someone wants this task to end; otherwise the SDK's transport died under us
         except (Exception, BaseExceptionGroup) as error:
+            if isinstance(leaf(error), KeyboardInterrupt | SystemExit):
+                raise
             return leaf(error)
         return MCPError(CONNECTION_CLOSED, "Connection closed")
 

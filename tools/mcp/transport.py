@@ -38,6 +38,7 @@ class Wire:
 
 
 LAST_WORDS_S = 0.5
+GOODBYE_S = 2.0
 
 Opener = Callable[[ServerSettings, Wire], AbstractAsyncContextManager[Any]]
 
@@ -97,11 +98,16 @@ async def _http(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             response.stream = _Capped(response.stream)  # event streams are capped by the SDK, event by event
 
+    async def hurry(request: httpx2.Request) -> None:
+        if request.method == "DELETE":  # the SDK's goodbye: not worth more of anyone's time
+            request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), GOODBYE_S)
+
     # uncompressed, so that what is counted is what would be held
     headers = {"accept-encoding": "identity"} | dict(server.headers)
+    hooks: dict[str, list[Any]] = {"request": [hurry], "response": [look]}
     timeout = httpx2.Timeout(server.connect_timeout_s, read=IDLE_READ_S)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
         streamable_http_client(server.url or "", http_client=http, max_sse_event_size=MAX_BYTES) as streams,
     ):
         yield streams

@@ -38,7 +38,7 @@ class Wire:
 
 
 LAST_WORDS_S = 0.5
-GOODBYE_S = 2.0
+GOODBYE_S = 1.0
 
 Opener = Callable[[ServerSettings, Wire], AbstractAsyncContextManager[Any]]
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tools.mcp.settings import McpSettings, McpSettingsError, ServerSettings, load_settings
 
@@ -93,6 +95,7 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
 
 def test_a_server_switched_off_may_lack_its_variables() -> None:
     assert one({"command": "x", "args": ["${NOT_SET}"], "disabled": True}).disabled
+    assert one({"url": "http://[", "disabled": True}).target == "an unreadable address"
 
 
 def test_unknown_keys_are_warnings() -> None:
@@ -103,6 +106,39 @@ def test_unknown_keys_are_warnings() -> None:
     assert [all(key in warning for key in (key,)) for key, warning in zip(keys, settings.warnings, strict=True)] == [
         True
     ] * 3
+
+
+KEYS = [
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "type",
+    "tools",
+    "disabled",
+    "protocol",
+    "timeout_s",
+    "x",
+    "",
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["http://h", "${A}", "${"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS, "allow"]), inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), st.dictionaries(st.sampled_from(KEYS), JSON) | JSON, max_size=3))
+def test_whatever_json_says_is_either_usable_or_one_error(servers: dict[str, Any]) -> None:
+    try:
+        settings = load_settings({"mcpServers": servers}, {})
+    except McpSettingsError:
+        return
+    for server in settings.servers:
+        assert (server.command is None) != (server.url is None) or server.disabled
+        assert server.target is not None
 
 
 def test_servers_may_stand_inline_without_the_outer_key() -> None:

@@ -108,29 +108,29 @@ def test_unknown_keys_are_warnings() -> None:
     ] * 3
 
 
-KEYS = [
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "url",
-    "headers",
-    "type",
-    "tools",
-    "disabled",
-    "protocol",
-    "timeout_s",
-    "x",
-    "",
-]
+TEXT = st.text(max_size=8) | st.sampled_from(["npx", "${A}", "${A:-b}", "${", "\0"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["http://h", "${A}", "${"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS, "allow"]), inner, max_size=6),
-    max_leaves=12,
+    st.none() | st.booleans() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
 )
+TEXTS, MAPPING = st.lists(TEXT, max_size=3), st.dictionaries(TEXT, TEXT, max_size=3)
+OPTIONS = {
+    "args": TEXTS,
+    "env": MAPPING,
+    "headers": MAPPING,
+    "cwd": TEXT,
+    "type": st.sampled_from(["stdio", "http", "sse"]),
+    "tools": st.fixed_dictionaries({}, optional={"allow": TEXTS, "deny": TEXTS}) | JSON,
+    "disabled": st.booleans(),
+    "timeout_s": st.floats(),
+}
+PLACES = st.sampled_from([{"command": "x"}, {"url": "http://h:80/"}, {"url": "https://[::1]"}, {"url": "http://["}, {}])
+ENTRY = st.builds(lambda place, more: place | more, PLACES, st.fixed_dictionaries({}, optional=OPTIONS)) | JSON
+NAME = st.sampled_from(["a", "b", "a_b", "B"]) | TEXT
 
 
-@given(st.dictionaries(st.text(max_size=5), st.dictionaries(st.sampled_from(KEYS), JSON) | JSON, max_size=3))
+@given(st.dictionaries(NAME, ENTRY, max_size=2))
 def test_whatever_json_says_is_either_usable_or_one_error(servers: dict[str, Any]) -> None:
     try:
         settings = load_settings({"mcpServers": servers}, {})

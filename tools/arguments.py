@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-import json_repair
 import jsonschema_rs
 
+from tools.repair import MAX_DEPTH, RepairError, repair
 from tools.schema import expected, resolve, types
 from tools.text import brief, is_clean
 
 MAX_BYTES = 256 * 1024
-MAX_REPAIR_CHARACTERS = 32 * 1024  # json_repair takes up to 3 ms per KiB, on the event loop
-MAX_DEPTH = 64  # json_repair needs seconds for a few thousand open brackets
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?")
 
@@ -58,29 +56,17 @@ def parse(raw: str) -> Parsed:
 
 
 def _repair(text: str, error: Exception) -> Any:
-    """Return what json_repair makes of the text. It turns prose into "" and keeps the last of two objects."""
     reason = f"not valid JSON: {error}" if isinstance(error, json.JSONDecodeError) else "not valid JSON"
     refusal = ArgumentsError(f"the arguments are {reason}. Send one JSON object with double-quoted names")
-    if len(text) > MAX_REPAIR_CHARACTERS or _depth(text) > MAX_DEPTH:
-        raise refusal
     if _followed_by_another(text):
         raise ArgumentsError("the arguments are more than one JSON object; make one call for each")
     try:
-        value = json_repair.loads(text, skip_json_loads=True)
-    except (ValueError, RecursionError):
+        value = repair(text)
+    except RepairError:
         raise refusal from None
     if not isinstance(value, dict) or (not value and text.strip("{} \t\r\n")):
         raise refusal
     return value
-
-
-def _depth(text: str) -> int:
-    """Return the deepest nesting that the brackets could mean, those inside strings included."""
-    deepest = depth = 0
-    for bracket in re.findall(r"[][{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _followed_by_another(text: str) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.arguments import MAX_DEPTH, ArgumentsError, Checker, SchemaError, arguments_hash, coerce, parse
+from tools.arguments import ArgumentsError, Checker, SchemaError, arguments_hash, coerce, parse
+from tools.repair import MAX_DEPTH
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

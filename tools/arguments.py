@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema_rs
 
 from tools.repair import MAX_DEPTH, RepairError, repair
-from tools.schema import expected, resolve, types
+from tools.schema import alternative, expected, resolve, types
 from tools.text import brief, is_clean
 
 MAX_BYTES = 256 * 1024
@@ -103,9 +103,10 @@ def coerce(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> An
     """
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        return _coerce_object(value, schema, root)
-    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
-        return [coerce(item, schema["items"], root) for item in value]
+        return _coerce_object(value, alternative(schema, root, "object"), root)
+    if isinstance(value, list):
+        items = alternative(schema, root, "array").get("items")
+        return [coerce(item, items, root) for item in value] if isinstance(items, Mapping) else value
     permitted = types(schema, root)
     if isinstance(value, str) and permitted and "string" not in permitted:
         return _from_text(value.strip(), permitted)
@@ -185,15 +186,26 @@ class Checker:
         schema: Mapping[str, Any] = resolve(self._schema, self._schema)
         for part in error.instance_path:
             path = _join(path, part)
-            schema = resolve(_inside(schema, part), self._schema)
+            schema = resolve(self._inside(schema, part), self._schema)
         where = f"`{path}`" if path else "the arguments"
         if error.kind.name == "required":
             missing = str(getattr(error.kind, "property", ""))
-            wanted = expected(_inside(schema, missing), self._schema)
+            wanted = expected(self._inside(schema, missing), self._schema)
             return f"`{_join(path, missing)}` is missing; expected {wanted}"
         if error.kind.name == "additionalProperties":
             return f"{where}: {_unknown(getattr(error.kind, 'unexpected', ()), schema)}"
-        return f"{where}: {brief(error.message, 160)}; expected {expected(schema, self._schema)}"
+        wrong = brief(error.message, 160)
+        if error.kind.name in ("anyOf", "oneOfNotValid"):  # the library's words are about the schema, not the value
+            wrong = f"{brief(json.dumps(error.instance, ensure_ascii=False))} does not fit"
+        return f"{where}: {wrong}; expected {expected(schema, self._schema)}"
+
+    def _inside(self, schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
+        """Return the schema of a property or an item, an empty one where it is not said plainly."""
+        schema = alternative(schema, self._schema, "array" if isinstance(part, int) else "object")
+        inside = schema.get("items" if isinstance(part, int) else "properties")
+        if isinstance(part, str):
+            inside = inside.get(part) if isinstance(inside, Mapping) else None
+        return inside if isinstance(inside, Mapping) else {}
 
 
 def _deny(uri: str) -> Any:
@@ -207,16 +219,6 @@ def _unknown(names: Any, schema: Mapping[str, Any]) -> str:
         near = get_close_matches(str(name), known, n=1)
         words.append(f"{brief(name)!r} is unknown" + (f", did you mean {near[0]!r}?" if near else ""))
     return "; ".join(words) + f" (known: {', '.join(known[:30]) or 'none'})"
-
-
-def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
-    """Return the schema of a property or an item, an empty one where it is not said plainly."""
-    if isinstance(part, int):
-        inner = schema.get("items")
-    else:
-        properties = schema.get("properties")
-        inner = properties.get(part) if isinstance(properties, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
 
 
 def _join(path: str, part: str | int) -> str:

@@ -182,6 +182,7 @@ class Checker:
         return "; ".join(words)
 
     def _words(self, error: jsonschema_rs.ValidationError, arguments: dict[str, Any]) -> str:
+        error = _closest(error)
         path = ""
         schema: Mapping[str, Any] = resolve(self._schema, self._schema)
         for part in error.instance_path:
@@ -206,6 +207,21 @@ class Checker:
         if isinstance(part, str):
             inside = inside.get(part) if isinstance(inside, Mapping) else None
         return inside if isinstance(inside, Mapping) else {}
+
+
+def _closest(error: jsonschema_rs.ValidationError) -> jsonschema_rs.ValidationError:
+    """Follow an error of alternatives into the only one that is of the value's type, where the real fault is told."""
+    for _ in range(8):
+        depth = len(error.instance_path)
+        branches = [
+            branch
+            for branch in getattr(error.kind, "context", ())
+            if not any(inner.kind.name == "type" and len(inner.instance_path) == depth for inner in branch)
+        ]
+        if len(branches) != 1 or not branches[0]:
+            break
+        error = branches[0][0]
+    return error
 
 
 def _deny(uri: str) -> Any:

@@ -161,8 +161,9 @@ def test_a_null_for_what_may_be_left_out_is_left_out() -> None:
         ({"city": "x", "dayz": 1}, "'dayz' is unknown, did you mean 'days'?"),
         ({"city": "x", "stops": [{"n": 1}, {}]}, "`stops[1].n` is missing; expected integer"),
         ({"city": "x", "exact": "maybe"}, "expected boolean"),
-        ({"city": "x", "limit": 0}, "`limit`: 0 does not fit; expected integer or null, at least 1"),
-        ({"city": "x", "parts": [{"n": "x"}]}, "expected array or null"),
+        ({"city": "x", "limit": 0}, "`limit`: 0 is less than the minimum of 1; expected integer or null, at least 1"),
+        ({"city": "x", "limit": []}, "`limit`: [] does not fit; expected integer or null, at least 1"),
+        ({"city": "x", "parts": [{"n": "x"}]}, '`parts[0].n`: "x" is not of type "integer"; expected integer'),
     ],
 )
 def test_the_message_names_the_field_what_was_wrong_and_what_is_expected(arguments: dict[str, Any], words: str) -> None:

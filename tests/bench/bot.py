@@ -39,19 +39,13 @@ def resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def ended(hermes: Hermes) -> int:
-    """How many turns have ended."""
-    samples = [s for m in hermes.metrics.registry.collect() if m.name == "hermes_turns" for s in m.samples]
-    return int(sum(s.value for s in samples if s.name == "hermes_turns_total"))
-
-
 def stats(hermes: Hermes) -> dict[str, float]:
     use = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "cpu": use.ru_utime + use.ru_stime,
         "commits": hermes.db.commits,
         "resident": resident(),
-        "turns": ended(hermes),
+        "turns": hermes.metrics.turns,
         "at": time.perf_counter(),
     }
 
@@ -65,7 +59,7 @@ async def main() -> None:
     sys.stdout.flush()
     while line := (await reader.readline()).decode().split():
         if line[0] == "wait":
-            while ended(hermes) < int(line[1]) or hermes.runner.busy:  # noqa: ASYNC110 - nothing tells
+            while hermes.metrics.turns < int(line[1]) or hermes.runner.busy:  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.002)
         if line[0] == "collect":
             gc.collect()

@@ -25,10 +25,13 @@ async def launch(*command: str, stdin: bool = False) -> asyncio.subprocess.Proce
 
 
 async def end(process: asyncio.subprocess.Process) -> None:
-    """Stop a process that we started."""
-    if process.returncode is None:
+    """Stop a process that we started: one that listens by ending its input, else with SIGTERM."""
+    if process.stdin is not None:
+        process.stdin.close()
+    elif process.returncode is None:
         process.terminate()
-    await process.wait()
+    async with asyncio.timeout(PATIENCE):
+        await process.wait()
 
 
 class Stage:

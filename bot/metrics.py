@@ -14,6 +14,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.turns = 0  # ended so far
         beside: Any = {"registry": self.registry}
         self._turns = Counter("hermes_turns", "Turns by how they ended", ["outcome"], **beside)
         self._turn_seconds = Histogram("hermes_turn_seconds", "Seconds at work", buckets=TURN_BUCKETS, **beside)
@@ -30,6 +31,7 @@ class Metrics:
         self._mcp = Gauge("hermes_mcp_up", "Whether an MCP server is connected", ["server"], **beside)
 
     def turn_ended(self, outcome: str, seconds: float) -> None:
+        self.turns += 1
         self._turns.labels(outcome).inc()
         self._turn_seconds.observe(seconds)
 

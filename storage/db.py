@@ -236,7 +236,7 @@ async def _open_lane(path: Path, *, writes: bool) -> tuple[_Lane, Engine]:
 
     lane = _Lane(connect, 64)
     await lane
-    engine = create_engine("sqlite://", creator=lambda: box["db"], poolclass=StaticPool)
+    engine = create_engine("sqlite://", creator=lambda: box["db"], poolclass=StaticPool, hide_parameters=True)
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
     event.listen(engine, "begin", lambda tx: tx.exec_driver_sql(begin) and None)
     return lane, engine

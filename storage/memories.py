@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, or_, select, text, update
 
 from storage.db import Tx
 from storage.memory_events import last_added, record
@@ -124,10 +124,11 @@ def of_types(
     audiences: Sequence[Audience] | None,
     live: float,
 ) -> tuple[Memory, ...]:
-    """Return live memories of these types, the most important and newest first."""
+    """Return live memories of these types, in the order of `types`, then the most important and newest first."""
     query = select(memories).where(mine(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
-    query = query.order_by(memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc()).limit(limit)
-    return tuple(read(row) for row in tx.execute(query))
+    rank = case({kind: i for i, kind in enumerate(types)}, value=memories.c.type)
+    query = query.order_by(rank, memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc())
+    return tuple(read(row) for row in tx.execute(query.limit(limit)))
 
 
 def in_time(

@@ -35,33 +35,22 @@ def resume(tx: Tx, session: str, number: int, now: float) -> None:
     tx.execute(update(turns).where(*mine, turns.c.resumed.is_(None)).values(resumed=now, outcome="", ended=None))
 
 
-def pause(tx: Tx, session: str, number: int, *, steps_used: int, outcome: str, now: float) -> None:
-    """The turn rests (`parked`) or ended; the time at work is added up, rest does not count."""
-    row = get(tx, session, number)
+def pause(tx: Tx, session: str, number: int, *, steps_used: int, outcome: str, now: float) -> float:
+    """The turn rests (`parked`) or ended. Return the seconds it has been at work; rest does not count."""
+    mine = (turns.c.session == session, turns.c.number == number)
+    row = tx.execute(select(turns.c.resumed, turns.c.active_seconds).where(*mine)).one_or_none()
     if row is None:
-        return
-    worked = tx.execute(
-        select(turns.c.resumed).where(turns.c.session == session, turns.c.number == number)
-    ).scalar_one()
-    active = row.active_seconds + (0.0 if worked is None else max(0.0, now - worked))
-    tx.execute(
-        update(turns)
-        .where(turns.c.session == session, turns.c.number == number)
-        .values(active_seconds=active, resumed=None, steps_used=steps_used, outcome=outcome, ended=now)
-    )
+        return 0.0
+    active = float(row.active_seconds) + (0.0 if row.resumed is None else max(0.0, now - row.resumed))
+    values = {"active_seconds": active, "resumed": None, "steps_used": steps_used, "outcome": outcome, "ended": now}
+    tx.execute(update(turns).where(*mine).values(**values))
+    return active
 
 
 def get(tx: Tx, session: str, number: int) -> Turn | None:
     """Return one turn."""
     row = tx.execute(select(turns).where(turns.c.session == session, turns.c.number == number)).one_or_none()
     return None if row is None else _turn(row)
-
-
-def at_work_since(tx: Tx, session: str, number: int) -> tuple[float, float] | None:
-    """Return when the turn last went to work and how long it had worked before; None while it rests."""
-    query = select(turns.c.resumed, turns.c.active_seconds).where(turns.c.session == session, turns.c.number == number)
-    row = tx.execute(query).one_or_none()
-    return None if row is None or row.resumed is None else (row.resumed, row.active_seconds)
 
 
 def of_session(tx: Tx, session: str) -> list[Turn]:

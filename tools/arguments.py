@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-import json_repair
 import jsonschema_rs
 
-from tools.schema import expected, resolve, types
+from tools.repair import MAX_DEPTH, RepairError, repair
+from tools.schema import alternative, expected, resolve, types
 from tools.text import brief, is_clean
 
 MAX_BYTES = 256 * 1024
-MAX_REPAIR_CHARACTERS = 32 * 1024  # json_repair takes up to 3 ms per KiB, on the event loop
-MAX_DEPTH = 64  # json_repair needs seconds for a few thousand open brackets
 _INTEGER = re.compile(r"-?\d{1,18}")
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?")
 
@@ -58,29 +56,17 @@ def parse(raw: str) -> Parsed:
 
 
 def _repair(text: str, error: Exception) -> Any:
-    """Return what json_repair makes of the text. It turns prose into "" and keeps the last of two objects."""
     reason = f"not valid JSON: {error}" if isinstance(error, json.JSONDecodeError) else "not valid JSON"
     refusal = ArgumentsError(f"the arguments are {reason}. Send one JSON object with double-quoted names")
-    if len(text) > MAX_REPAIR_CHARACTERS or _depth(text) > MAX_DEPTH:
-        raise refusal
     if _followed_by_another(text):
         raise ArgumentsError("the arguments are more than one JSON object; make one call for each")
     try:
-        value = json_repair.loads(text, skip_json_loads=True)
-    except (ValueError, RecursionError):
+        value = repair(text)
+    except RepairError:
         raise refusal from None
     if not isinstance(value, dict) or (not value and text.strip("{} \t\r\n")):
         raise refusal
     return value
-
-
-def _depth(text: str) -> int:
-    """Return the deepest nesting that the brackets could mean, those inside strings included."""
-    deepest = depth = 0
-    for bracket in re.findall(r"[][{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _followed_by_another(text: str) -> bool:
@@ -117,9 +103,10 @@ def coerce(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> An
     """
     schema = resolve(schema, root)
     if isinstance(value, dict):
-        return _coerce_object(value, schema, root)
-    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
-        return [coerce(item, schema["items"], root) for item in value]
+        return _coerce_object(value, alternative(schema, root, "object"), root)
+    if isinstance(value, list):
+        items = alternative(schema, root, "array").get("items")
+        return [coerce(item, items, root) for item in value] if isinstance(items, Mapping) else value
     permitted = types(schema, root)
     if isinstance(value, str) and permitted and "string" not in permitted:
         return _from_text(value.strip(), permitted)
@@ -195,19 +182,46 @@ class Checker:
         return "; ".join(words)
 
     def _words(self, error: jsonschema_rs.ValidationError, arguments: dict[str, Any]) -> str:
+        error = _closest(error)
         path = ""
         schema: Mapping[str, Any] = resolve(self._schema, self._schema)
         for part in error.instance_path:
             path = _join(path, part)
-            schema = resolve(_inside(schema, part), self._schema)
+            schema = resolve(self._inside(schema, part), self._schema)
         where = f"`{path}`" if path else "the arguments"
         if error.kind.name == "required":
             missing = str(getattr(error.kind, "property", ""))
-            wanted = expected(_inside(schema, missing), self._schema)
+            wanted = expected(self._inside(schema, missing), self._schema)
             return f"`{_join(path, missing)}` is missing; expected {wanted}"
         if error.kind.name == "additionalProperties":
             return f"{where}: {_unknown(getattr(error.kind, 'unexpected', ()), schema)}"
-        return f"{where}: {brief(error.message, 160)}; expected {expected(schema, self._schema)}"
+        wrong = brief(error.message, 160)
+        if error.kind.name in ("anyOf", "oneOfNotValid"):  # the library's words are about the schema, not the value
+            wrong = f"{brief(json.dumps(error.instance, ensure_ascii=False))} does not fit"
+        return f"{where}: {wrong}; expected {expected(schema, self._schema)}"
+
+    def _inside(self, schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
+        """Return the schema of a property or an item, an empty one where it is not said plainly."""
+        schema = alternative(schema, self._schema, "array" if isinstance(part, int) else "object")
+        inside = schema.get("items" if isinstance(part, int) else "properties")
+        if isinstance(part, str):
+            inside = inside.get(part) if isinstance(inside, Mapping) else None
+        return inside if isinstance(inside, Mapping) else {}
+
+
+def _closest(error: jsonschema_rs.ValidationError) -> jsonschema_rs.ValidationError:
+    """Follow an error of alternatives into the only one that is of the value's type, where the real fault is told."""
+    for _ in range(8):
+        depth = len(error.instance_path)
+        branches = [
+            branch
+            for branch in getattr(error.kind, "context", ())
+            if not any(inner.kind.name == "type" and len(inner.instance_path) == depth for inner in branch)
+        ]
+        if len(branches) != 1 or not branches[0]:
+            break
+        error = branches[0][0]
+    return error
 
 
 def _deny(uri: str) -> Any:
@@ -221,16 +235,6 @@ def _unknown(names: Any, schema: Mapping[str, Any]) -> str:
         near = get_close_matches(str(name), known, n=1)
         words.append(f"{brief(name)!r} is unknown" + (f", did you mean {near[0]!r}?" if near else ""))
     return "; ".join(words) + f" (known: {', '.join(known[:30]) or 'none'})"
-
-
-def _inside(schema: Mapping[str, Any], part: str | int) -> Mapping[str, Any]:
-    """Return the schema of a property or an item, an empty one where it is not said plainly."""
-    if isinstance(part, int):
-        inner = schema.get("items")
-    else:
-        properties = schema.get("properties")
-        inner = properties.get(part) if isinstance(properties, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
 
 
 def _join(path: str, part: str | int) -> str:

@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,17 +11,20 @@ from pydantic import Field
 from bot.ports import ToolContext
 from tools import confined
 from tools.declaration import ToolError, tool
-from tools.file_search import Search, is_binary
+from tools.file_search import Search, is_binary, lines_of
 from tools.text import brief
 
 READ_BYTES = 8 * 1024 * 1024
+RESULT_LIMIT = 12_000  # characters, some 3,000 tokens; the configuration may set another
+READ_CHARACTERS = 10_000  # below that limit, so that a long file ends at a line and says how to go on
+LISTED = 20_000  # entries of one folder that are looked at
 
 FilePath = Annotated[str, Field(max_length=4096)]
 
 
-@tool(effect="read")
+@tool(effect="read", result_limit=RESULT_LIMIT)
 def list_directory(
-    context: ToolContext, path: FilePath = "", limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    context: ToolContext, path: FilePath = "", limit: Annotated[int, Field(ge=1, le=1000)] = 100
 ) -> dict[str, Any]:
     """List the files and folders in Hermes's folder, or in a folder inside it.
 
@@ -32,7 +36,8 @@ def list_directory(
     with confined.spoken(path):
         try:
             with confined.folder(context.files_root, names) as fd, os.scandir(fd) as found:
-                entries = [_entry(entry) for entry in found if not entry.name.startswith(confined.TEMPORARY)]
+                wanted = (entry for entry in found if not entry.name.startswith(confined.TEMPORARY))
+                entries = [_entry(entry) for entry in islice(wanted, LISTED)]
         except FileNotFoundError:
             if names:
                 raise
@@ -43,7 +48,7 @@ def list_directory(
     return listing
 
 
-@tool(effect="read")
+@tool(effect="read", result_limit=RESULT_LIMIT)
 def read_file(
     context: ToolContext,
     path: FilePath,
@@ -69,10 +74,10 @@ def read_file(
         notes.append("not valid UTF-8: what could not be read is shown as \ufffd")
     if size > len(data):
         notes.append(f"only the first {READ_BYTES // 1024 // 1024} MiB of the file can be read")
-    lines = text.splitlines()
+    lines = lines_of(text)
     if start_line > max(len(lines), 1):
         raise ToolError("out_of_range", f"{brief(path)} has {len(lines)} lines; line {start_line} is beyond its end.")
-    chosen = lines[start_line - 1 : start_line - 1 + max_lines]
+    chosen = _fitting(lines[start_line - 1 : start_line - 1 + max_lines])
     end = start_line + len(chosen) - 1
     if not text:
         notes.append("the file is empty")
@@ -96,7 +101,7 @@ def write_file(context: ToolContext, path: FilePath, content: str) -> dict[str, 
     return {"path": "/".join(names), "bytes": len(data), "created": created}
 
 
-@tool(effect="read")
+@tool(effect="read", result_limit=RESULT_LIMIT)
 def search_files(
     context: ToolContext,
     query: Annotated[str, Field(min_length=1, max_length=500)],
@@ -133,6 +138,16 @@ def _entry(entry: "os.DirEntry[str]") -> dict[str, Any]:
         elif entry.is_file(follow_symlinks=False):
             shown |= {"kind": "file", "bytes": status.st_size}
     return shown
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """Return as many lines as a result holds, at least one."""
+    room = READ_CHARACTERS
+    for number, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            return lines[: max(number, 1)]
+    return lines
 
 
 def _file_names(path: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ _REASONS = {
 }
 
 
-@tool(effect="read")
+@tool(effect="read", result_limit=12_000)
 async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le=200)] = 50) -> dict[str, Any]:
     """Read the latest messages of this thread, oldest first, with their authors.
 

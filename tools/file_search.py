@@ -71,7 +71,7 @@ class Search:
         if is_binary(data) or size > len(data):
             self.skipped += 1
             return
-        for number, line in enumerate(data.decode("utf-8", errors="replace").splitlines(), start=1):
+        for number, line in enumerate(lines_of(data.decode("utf-8", errors="replace")), start=1):
             at = (line if self.case_sensitive else line.casefold()).find(self.query)
             if at >= 0:
                 self.matches.append({"path": where, "line": number, "text": _around(line, at)})
@@ -114,6 +114,12 @@ def _names(fd: int) -> Iterator[tuple[str, bool]]:
             if not entry.is_symlink() and not entry.name.startswith(confined.TEMPORARY)
         ]
     yield from sorted(entries)
+
+
+def lines_of(text: str) -> list[str]:
+    """Split text into lines as editors count them: at line feeds, with or without a carriage return."""
+    found = [line.removesuffix("\r") for line in text.split("\n")]
+    return found[:-1] if found[-1] == "" else found
 
 
 def is_binary(data: bytes) -> bool:

@@ -97,7 +97,7 @@ class Policy:
         rule = self.rules.get(name, _SILENT)
         return ApprovalRule(
             approvers=self._resolved(rule.approvers),
-            quorum=rule.quorum,
+            quorum=max(rule.quorum, 1),
             not_requester=rule.not_requester,
             expires_seconds=rule.expires_h * 3600.0,
         )

@@ -13,6 +13,9 @@ from tools.policy import Policy
 from tools.signature import NAME
 from tools.text import brief
 
+# Keys of their own under `tools:` in the configuration, and the pair by which a late outcome joins a conversation.
+RESERVED = frozenset({"defaults", "files_root", "extra", "offer_max", "approval_result"})
+
 log = logging.getLogger(__name__)
 
 
@@ -91,6 +94,8 @@ class Registry:
         """Take a tool in; return why not, or an empty string."""
         if not NAME.match(tool.name):
             return f"{brief(tool.name)!r} cannot be a tool's name: letters, digits, _ and -, at most 64"
+        if tool.name in RESERVED:
+            return f"{tool.name}: the name is reserved"
         if tool.name in self._held:
             return f"{tool.name}: the name is held by {self._held[tool.name].tool.source}"
         try:

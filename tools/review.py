@@ -137,7 +137,9 @@ def _problem(registry: Registry, tool: Tool, arguments: dict[str, Any]) -> str |
 
 
 def _bad_arguments(problem: str) -> str:
-    return failed("bad_arguments", problem, suggestion="Correct the arguments and call the tool again.", retryable=True)
+    return failed(
+        "bad_arguments", clean(problem), suggestion="Correct the arguments and call the tool again.", retryable=True
+    )
 
 
 def _unknown_tool(registry: Registry, name: str) -> str:

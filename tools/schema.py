@@ -56,6 +56,14 @@ def types(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) ->
     return frozenset(found)
 
 
+def alternative(schema: Mapping[str, Any], root: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """Return the only alternative of a schema that permits the JSON type `kind`, else the schema itself."""
+    schema = resolve(schema, root)
+    branches = [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
+    fitting = [b for b in branches if isinstance(b, Mapping) and kind in types(b, root)]
+    return resolve(fitting[0], root) if len(fitting) == 1 else schema
+
+
 def expected(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     """Describe in a few words what a schema wants, for an error message."""
     schema = resolve(schema, root)
@@ -63,7 +71,10 @@ def expected(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
         return f"the value {schema['const']!r}"
     if isinstance(schema.get("enum"), list):
         return "one of " + ", ".join(str(item) for item in schema["enum"][:20])
-    words = [" or ".join(sorted(types(schema, root))) or "a value that fits the schema"]
+    permitted = types(schema, root)
+    words = [" or ".join(sorted(permitted)) or "a value that fits the schema"]
+    if len(permitted - {"null"}) == 1:  # an optional value: its limits stand in the alternative
+        schema = {**alternative(schema, root, next(iter(permitted - {"null"}))), **schema}
     limits = {
         "minimum": "at least {}",
         "maximum": "at most {}",

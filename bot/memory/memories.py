@@ -158,10 +158,10 @@ def _checked(content: str) -> str:
     said = policy.clean(content)
     if not policy.normalised(said):
         raise RefusedError("empty")
-    if sort := forbidden(content):
-        raise RefusedError(sort)
     if len(said) > MAX_CONTENT:
         raise RefusedError("long")
+    if sort := forbidden(content):
+        raise RefusedError(sort)
     return said
 
 

@@ -28,7 +28,8 @@ DAY = 86400.0
 
 # Standing memories shape every answer, whatever words the question has: they are always considered, and since not
 # being found by words says nothing of their worth, they are not archived for disuse.
-STANDING = ("identity", "preference", "instruction")
+# Where no word points to one, how to act comes before who they are, and that before what they like.
+STANDING = {"instruction": 0.3, "identity": 0.26, "preference": 0.22}
 MAX_STANDING = 3  # of those that no word of the question points to, so that they never crowd out an answer
 
 # Bonuses are added and bounded. A factor that shrinks with age would bury what is old and still true
@@ -38,7 +39,6 @@ IMPORTANCE_BONUS = 0.05
 HITS_BONUS = 0.05
 RECENCY_BONUS = 0.05
 RECENCY_DAYS = 30.0
-STANDING_SCORE = 0.2
 WORDS_SHARE = 0.75  # how much of relevance is the index's score; the rest is the share of the question's words found
 THRESHOLD = 0.2
 MIN_COVERAGE = 0.1
@@ -160,7 +160,7 @@ def score(memory: Memory, now: float, *, strength: float = 0.0, coverage: float 
     share of the question's words that it holds, `dated` whether it is about the time that the question names.
     """
     found = WORDS_SHARE * strength + (1 - WORDS_SHARE) * coverage if coverage >= MIN_COVERAGE else 0.0
-    base = max(found, STANDING_SCORE if memory.type in STANDING else 0.0) + (DATE_BONUS if dated else 0.0)
+    base = max(found, STANDING.get(memory.type, 0.0)) + (DATE_BONUS if dated else 0.0)
     if base == 0.0:
         return 0.0
     age_days = max(0.0, now - max(memory.created, memory.updated)) / DAY

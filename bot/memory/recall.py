@@ -5,7 +5,7 @@ from storage import memories
 from storage.db import Tx
 from storage.records import Memory, Person, Place
 
-CANDIDATES = 40  # enough that ranking sees every plausible one, few enough to stay within milliseconds
+CANDIDATES = 24  # enough that ranking sees every plausible one, few enough to stay within milliseconds
 STANDING_CANDIDATES = 2 * policy.MAX_STANDING  # beside those found by words, which come from the search
 MAX_RECALLED = 5
 
@@ -46,7 +46,9 @@ def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> lis
         for memory in memories.in_time(tx, *who, start, end, limit=CANDIDATES, audiences=may, live=now):
             candidates.setdefault(memory.id, memory)
             dated.add(memory.id)
-    for memory in memories.of_types(tx, *who, policy.STANDING, limit=STANDING_CANDIDATES, audiences=may, live=now):
+    for memory in memories.of_types(
+        tx, *who, tuple(policy.STANDING), limit=STANDING_CANDIDATES, audiences=may, live=now
+    ):
         candidates.setdefault(memory.id, memory)
     scored = []
     for i, memory in candidates.items():

@@ -38,26 +38,34 @@ _SHAPES = re.compile(
 
 # A word that announces a secret, up to a few more words, and the value. The gap may not turn to a rule about secrets.
 _ANNOUNCED = (
-    r"(?:pass\s?words?|pass\s?codes?|passwd|pwd|pw|pass(?=\s*[:=])|passphrase|credentials?|log-?in\s(?:code|key)"
+    r"(?:(?<![a-z0-9])(?:pass\s?words?|pass\s?codes?|passwd|pwd|pw|pass(?=\s*[:=])|passphrase|credentials?|log-?in\s(?:code|key)"
     r"|(?:door|gate|alarm|entry|access|safe|lock|garage|security|unlock|locker|vault|verification|one-time|otp)\s(?:code|pin)s?"
-    r"|code\s(?:to|for|of)\sthe\s(?:door|gate|alarm|safe|lock|garage|locker|vault)|combination|otp|2fa\scodes?"
-    r"|(?:2fa\s)?(?:backup|recovery)\scodes?|pins?(?:\s(?:code|number))?"
-    r"|密\s?码|口\s?令|验证码|解锁码|开门码|备用码|恢复码|暗号|取款码|动态码)"
+    r"|code\s(?:to|for|of)\s(?:the|my|our)\s(?:[a-z]+\s)?(?:door|gate|alarm|safe|lock|garage|locker|vault)|combination|otp|2fa\scodes?"
+    r"|(?:2fa\s)?(?:backup|recovery)\scodes?|pins?(?:\s(?:code|number))?)"
+    r"|密\s?码|口\s?令|验证码|解锁码|开门码|备用码|恢复码|授权码|暗号|取款码|动态码)"
 )
 _ABOUT = re.compile(
     r"polic|rotat|expir|length|limit|reset|manager|review|minimum|must|requir|every|changes?\b|策略|规则|长度|到期|重置|每|次"
 )
 _LINK = r"(?:\bis\b|\bare\b|\bto\b|\bwas\b|[:=：＝]|->|=>|是|为|改成了?|设为|设成|换成了?|叫|就是)"
-_PROSE = re.compile(
-    rf"(?<![a-z0-9]){_ANNOUNCED}(?P<gap>[^\n.!?。！？;；]{{0,40}}?)\s*(?P<link>{_LINK})\s*(?P<value>\S{{3,}})"
-)
-_BARE = re.compile(rf"(?<![a-z0-9]){_ANNOUNCED}[\s\"'“「]{{0,3}}(?P<value>[!-~]{{3,}})")
-_QUOTED = re.compile(
-    rf"(?<![a-z0-9]){_ANNOUNCED}[^\n.!?。！？]{{0,40}}?{_LINK}\s*[\"'“‘「『`][^\"'”’」』`\s]{{3,}}[\"'”’」』`]"
-)
+_PROSE = re.compile(rf"{_ANNOUNCED}(?P<gap>[^\n.!?。！？;；]{{0,40}}?)\s*(?P<link>{_LINK})\s*(?P<value>\S{{3,}})")
+_BARE = re.compile(rf"{_ANNOUNCED}[\s,\"'“「]{{0,3}}(?P<value>[!-~]{{3,}})")
+_QUOTED = re.compile(rf"{_ANNOUNCED}[^\n.!?。！？]{{0,40}}?{_LINK}\s*[\"'“‘「『`][^\"'”’」』`\s]{{3,}}[\"'”’」』`]")
 _ASSIGNED = re.compile(
-    r"(?:pass(?:word|wd)?|pwd|secret|token|api_?key|access_?key|account_?key|private_?key|credentials?|client_?secret)"
+    r"(?:pass(?:word|wd)?|pwd|(?:secret|token|key)(?:[_-]\w{1,20})?|api_?key|access_?key|account_?key|private_?key|credentials?|client_?secret)"
     r"[\"']?\s*[:=]\s*[\"']?(?P<value>[^\s\"']{6,})"
+)
+_LOOSE = re.compile(  # "user dana, pass Xy…", "admin / Xy…", "unlock it with 123456", a pass phrase in quotes
+    r"(?:\bpass\s+|\b(?:log-?\s?in|logged\sin|user(?:name)?|account|creds?)\b[^\n.!?]{0,30}?\s/\s|账号[^\n。]{0,12}?[/／]\s*)"
+    r"(?P<value>[!-~]{8,})"
+)
+_UNLOCK = re.compile(
+    r"(?:解锁|开门|开锁|unlock)[^\n.!?。！？]{0,16}?(?:用|按|with|using|by typing)\s*(?P<value>\d{4,10})(?!\d)"
+)
+_QUOTED_PHRASE = re.compile(r"pass\s?phrase[^\n.!?]{0,20}?[\"'“‘`][^\"'”’`\n]{8,80}[\"'”’`]")
+_KEY_FAR = re.compile(
+    r"(?:\b(?:keys?|secret|tokens?)\b|密\s?钥|令\s?牌)(?P<gap>[^\n.!?。！？;；]{0,40}?)\s*(?:\bis\b|[:=]|是|为)\s*"
+    r"(?P<value>[A-Za-z0-9_~+/=.-]{10,})"
 )
 _KEY = re.compile(
     r"(?:\b(?:keys?|secret|tokens?|credentials?)\b|密\s?钥|令\s?牌|凭\s?证|私\s?钥)[^\w\n]{0,4}(?:(?:is|was|to|是|为)[^\w\n]{0,4})?"
@@ -95,6 +103,7 @@ _TRIM = "\"'“”‘’「」『』`.,;:!?，。；：！？、()（）<>"
 _DATE = re.compile(
     r"\d{4}[-/.年]\d{1,2}(?:[-/.月]\d{1,2}日?)?|\d{4}年?|\d{1,2}[:.]\d{2}|\d+(?:st|nd|rd|th)|\d+[a-z]+s|\d+%"
 )
+_TAIL = re.compile(r"(?<=[!-~])[^!-~].*$")  # Chinese that goes on right after the value
 _CALENDAR = re.compile(r"(?:19|20)\d{2}[-/. 年]\d{1,2}[-/. 月]\d{1,2}(?!\d)")
 _PLAIN_HEX = re.compile(r"[0-9a-f]{7,12}|[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -111,7 +120,7 @@ def forbidden(text: str) -> Sort | None:
 
 
 def _secret_in_words(whole: str, low: str) -> bool:
-    if _QUOTED.search(low) or _PHRASE.search(low):
+    if any(pattern.search(low) for pattern in (_QUOTED, _PHRASE, _QUOTED_PHRASE, _UNLOCK)):
         return True
     for hit in _PROSE.finditer(low):
         value = whole[hit.start("value") : hit.end("value")]
@@ -120,16 +129,17 @@ def _secret_in_words(whole: str, low: str) -> bool:
     for hit in _BARE.finditer(low):
         if _guessable(whole[hit.start("value") : hit.end("value")], strict=False):
             return True
-    for pattern in (_ASSIGNED, _KEY):
+    for pattern in (_ASSIGNED, _KEY, _KEY_FAR, _LOOSE):
         for hit in pattern.finditer(low):
-            if _random(whole[hit.start("value") : hit.end("value")]):
+            about = _ABOUT.search(hit["gap"]) if "gap" in pattern.groupindex else None
+            if not about and _random(whole[hit.start("value") : hit.end("value")]):
                 return True
     return False
 
 
 def _guessable(value: str, *, strict: bool) -> bool:
     """Tell whether a word after "password is" can be one: mixed like one, or four and more digits."""
-    value = value.strip(_TRIM) or value
+    value = _TAIL.sub("", value).strip(_TRIM) or value
     plain = value.rstrip("!#*")
     if _DATE.fullmatch(plain.lower()) and (not plain.isdecimal() or _year(plain)):
         return plain.isdecimal() and plain != value  # "4471#" is typed on a keypad, "2026" is a year

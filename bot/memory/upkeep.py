@@ -33,7 +33,7 @@ def consolidate(tx: Tx, team: str, owner: str) -> int:
 def archive(tx: Tx, team: str, owner: str, now: float, after_days: float) -> int:
     """Archive what was not used for so long and what has ended; return how many, at most a batch."""
     since = now - after_days * policy.DAY
-    idle = memory_upkeep.unused(tx, team, owner, since=since, now=now, but=policy.STANDING, limit=BATCH)
+    idle = memory_upkeep.unused(tx, team, owner, since=since, now=now, but=tuple(policy.STANDING), limit=BATCH)
     due = [m.id for m in idle if policy.prunable(m, now, after_days)]
     return memories.archive(tx, team, owner, due, actor="prune", now=now)
 

@@ -143,6 +143,26 @@ class Actor:
 
     async def _act(self, advanced: Advanced) -> None:
         self._session = advanced.session
+        self._carry_out_all(advanced)
+        if advanced.successor is not None:
+            self._house.wake(advanced.successor)
+        if advanced.cards:
+            self._once("cards", lambda: show_cards(self.deps, self.id))
+        if advanced.notices:
+            self._once("notices", lambda: deliver_notices(self.deps, self.id))
+        if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
+            await self._learn(advanced)
+
+    async def _learn(self, advanced: Advanced) -> None:
+        tried, refused = await learn(self.deps, advanced.session, advanced.needs)
+        self._tried |= tried
+        for user in refused:
+            self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
+        self.wake()
+
+    def _carry_out_all(self, advanced: Advanced) -> None:
+        for outcome, seconds in advanced.ended:
+            self.deps.watch.turn_ended(outcome, seconds)
         key = advanced.answer_key
         for act in advanced.acts:
             if key is not None and isinstance(act, do.AskModel | do.RunTool):
@@ -156,16 +176,6 @@ class Actor:
             self._arm(advanced.session, advanced.worked)
         if advanced.cards:
             self._once("cards", lambda: show_cards(self.deps, self.id))
-        if advanced.successor is not None:
-            self._house.wake(advanced.successor)
-        if advanced.notices:
-            self._once("notices", lambda: deliver_notices(self.deps, self.id))
-        if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
-            tried, refused = await learn(self.deps, advanced.session, advanced.needs)
-            self._tried |= tried
-            for user in refused:
-                self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
-            self.wake()
 
     def _carry_out(self, act: do.Act) -> None:
         session = self._known()

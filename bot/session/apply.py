@@ -33,6 +33,7 @@ class Applied:
     cards: bool = False
     answer_key: str | None = None  # of the answer that a turn at work writes into from now on
     worked: float = 0.0  # seconds that this turn was at work before
+    ended: list[tuple[str, float]] = field(default_factory=list)  # outcome and seconds of turns
     asked_in: dict[str, tuple[int, int]] = field(default_factory=dict)  # turn and step of calls that were open
 
 
@@ -91,8 +92,10 @@ def _resume_turn(tx: Tx, world: World, session: Session, effect: do.ResumeTurn, 
 
 def _rest_turn(tx: Tx, world: World, session: Session, effect: do.RestTurn | do.EndTurn, done: Applied) -> None:
     outcome = effect.outcome if isinstance(effect, do.EndTurn) else "parked"
-    used = session.steps_used
-    turns.pause(tx, session.id, effect.number, steps_used=used, outcome=outcome, now=world.now())
+    used, now = session.steps_used, world.now()
+    seconds = turns.pause(tx, session.id, effect.number, steps_used=used, outcome=outcome, now=now)
+    if isinstance(effect, do.EndTurn):
+        done.ended.append((outcome, seconds))
 
 
 def _start(tx: Tx, world: World, session: Session, effect: do.StartAttempt, done: Applied) -> None:

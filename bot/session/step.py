@@ -27,6 +27,7 @@ class Advanced:
     worked: float  # seconds that the turn was at work before
     successor: str | None  # the session that `!new` opened
     notices: bool  # messages other than answers are owed
+    ended: tuple[tuple[str, float], ...]  # outcome and seconds at work of turns that ended
 
 
 class _Transaction:
@@ -97,6 +98,7 @@ def advance(
         worked=done.worked,
         successor=successor,
         notices=work.notices,
+        ended=tuple(done.ended),
     )
 
 

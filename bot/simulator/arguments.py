@@ -81,7 +81,7 @@ def typed(name: str, value: Any) -> Any:
             raise ValueError(name)
         return found
     if name in NUMBERS:
-        return int(value)
+        return int(str(value))
     if name in FLAGS:
         return value in (True, 1, "1", "true", "True")
     if not isinstance(value, str | int | float):

@@ -114,7 +114,7 @@ def card(found: Findings, block: Json, at: str) -> None:
         found.add("needs one of hero_image, title, actions, body", at)
     for key, limit in (("title", 150), ("subtitle", 150), ("body", 200)):
         found.text(block, key, limit, at, plain=False, required=False)
-    for i, element in enumerate(block.get("actions") or ()):
+    for i, element in enumerate(found.items(block, "actions", (1, 25), at) if "actions" in block else ()):
         check_element(found, element, ("button",), f"{at}/actions/{i}")
 
 
@@ -157,6 +157,31 @@ BLOCKS: dict[str, tuple[Rule, tuple[str, ...]]] = {
 }
 
 
+# What each block may hold besides type and block_id; blocks that are new and still growing are not listed.
+KEYS = {
+    "section": {"text", "fields", "accessory", "expand"},
+    "header": {"text", "level"},
+    "divider": set(),
+    "image": {"alt_text", "image_url", "slack_file", "title"},
+    "context": {"elements"},
+    "actions": {"elements"},
+    "context_actions": {"elements"},
+    "input": {"label", "element", "hint", "optional", "dispatch_action"},
+    "rich_text": {"elements"},
+    "markdown": {"text"},
+    "table": {"rows", "column_settings"},
+}
+
+
+def check_keys(found: Findings, block: Json, at: str) -> None:
+    """Nothing is null, and in the older blocks nothing is unknown."""
+    for key in block:
+        if block[key] is None:
+            found.add(f"must be provided a value: {key}", at)
+        elif key not in ("type", "block_id") and key not in KEYS.get(block["type"], block):
+            found.add(f"invalid additional property: {key}", at)
+
+
 def check_each(found: Findings, blocks: Iterable[Any], surface: str, at: str) -> None:
     """Every block of a list by its own rule."""
     for i, block in enumerate(blocks):
@@ -168,6 +193,7 @@ def check_each(found: Findings, blocks: Iterable[Any], surface: str, at: str) ->
             continue
         found.unique(found.block_ids, block.get("block_id"), "block_id", limits.BLOCK_ID, here)
         found.action_ids = set()  # unique within their block
+        check_keys(found, block, here)
         rule(found, block, here)
 
 

@@ -18,7 +18,7 @@ LONGEST_WAIT = 60.0
 
 
 class Control:
-    """Serves `POST /control/{name}` with a JSON object of arguments; `GET` where there are none.
+    """Serves `POST /control/{name}` with a JSON object of arguments.
 
     Answers `{"ok": true, "result": …}`, or status 400 with `{"ok": false, "error": code}`.
     """
@@ -31,7 +31,6 @@ class Control:
     def add_routes(self, application: web.Application) -> None:
         """Put the control API under `/control/`."""
         application.router.add_get("/control/feed", self._feed)
-        application.router.add_get("/control/{name}", self._handle)
         application.router.add_post("/control/{name}", self._handle)
 
     async def state(self) -> Json:
@@ -90,8 +89,6 @@ class Control:
 
 async def read_body(request: web.Request) -> Json:
     """The arguments of a control call; other web sites cannot send this content type without asking first."""
-    if request.method == "GET":
-        return {}
     if request.content_type != "application/json":
         raise Refusal("invalid_arguments", "send application/json")
     try:

@@ -172,7 +172,8 @@ def _forget_found(c: Conversation) -> Answer | None:
     if len(found) > 1:
         lines = "\n".join(f"- {m.get('content')} ({m['id']})" for m in found)
         return Answer(say("forget_which", c.chinese, lines=lines))
-    return _call(c, "forget", [{"id": str(found[0]["id"])}], say("doing_forget_one", c.chinese))
+    wanted = {"id": str(found[0]["id"]), "content": str(found[0].get("content", ""))}
+    return _call(c, "forget", [wanted], say("doing_forget_one", c.chinese))
 
 
 def _named_tool(c: Conversation) -> Answer | None:

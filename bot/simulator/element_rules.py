@@ -175,6 +175,9 @@ def check_element(found: Findings, element: Any, allowed: tuple[str, ...], at: s
     if kind not in allowed:
         found.add(f"unsupported element type: {kind}", at)
         return
+    for key in element:
+        if element[key] is None:
+            found.add(f"must be provided a value: {key}", at)
     if kind not in ("image", "mrkdwn", "plain_text"):
         found.unique(found.action_ids, element.get("action_id"), "action_id", limits.ACTION_ID, at)
     if kind in ELEMENTS:

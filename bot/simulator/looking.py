@@ -52,6 +52,8 @@ class Looking:
 
     def session(self, channel: str, thread_ts: str) -> AgentSession | None:
         """Slack's agent session of a thread with its `status` and `title`, or None."""
+        for message in self._workspace.thread(channel, thread_ts):
+            self._workspace.aged(message)  # a stream that ended takes the session with it
         return self._workspace.session(channel, thread_ts)
 
     def prompts(self, channel: str) -> Json | None:

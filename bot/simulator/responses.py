@@ -7,6 +7,7 @@ from aiohttp import web
 from bot.simulator.arguments import Arguments
 from bot.simulator.chat_methods import read_content, show
 from bot.simulator.desk import Desk
+from bot.simulator.faults import Faults
 from bot.simulator.limits import RESPONSE_URL_USES
 from bot.simulator.records import Ephemeral, Json, Message, ResponseUrl
 from bot.simulator.refusal import Refusal
@@ -17,15 +18,18 @@ from bot.simulator.workspace import BOT, BOT_ID
 class Responses:
     """Shows answers to the person who clicked or typed, or to everybody."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, faults: Faults) -> None:
         self._desk = desk
+        self._faults = faults
 
     def address(self, url: ResponseUrl) -> str:
         """The response_url of a gesture."""
         return f"{self._desk.base_url}/response/{url.token}"
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a POST to a response_url: five within thirty minutes."""
+        """Answer a POST to a response_url: five within thirty minutes. Faults wait for it as method `response_url`."""
+        if fault := self._faults.take("response_url"):
+            return web.json_response({"ok": False, "error": fault.error or "fault"}, status=fault.status or 500)
         url = self._desk.workspace.response_urls.get(request.match_info["token"])
         try:
             if url is None or url.expires < self._desk.workspace.now():

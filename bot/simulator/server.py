@@ -6,6 +6,7 @@ from typing import Any, Self
 from aiohttp import web
 
 from bot.simulator.announcer import Announcer
+from bot.simulator.assets import Assets
 from bot.simulator.changes import Changes
 from bot.simulator.control import Control
 from bot.simulator.desk import Desk
@@ -23,6 +24,7 @@ from bot.simulator.workspace import Workspace, settle
 from bot.simulator.writing import Writing
 
 BODY_BYTES = 16 * 1024 * 1024
+PARTS = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
 VERBS = (
     "say",
     "bot_says",
@@ -83,7 +85,7 @@ class Simulator:
         self._desk = Desk(fixed, self.app, self.workspace, self.switches, self.changes, announcer)
         faults = Faults()
         self._api = WebApi(self._desk, self.sockets, faults)
-        self._responses = Responses(self._desk)
+        self._responses = Responses(self._desk, faults)
         self._runner: web.AppRunner | None = None
         self._bind(faults)
 
@@ -175,13 +177,17 @@ class Simulator:
         self.workspace.add_channel(channel_id, name, kind, set(members), external)
 
     async def traffic(self) -> Json:
-        """How many sockets are open, envelopes were sent, wait for an acknowledgement, and events were given up."""
+        """How many sockets are open, envelopes were sent or wait, events were given up; acknowledgement times in ms."""
         sockets = self.sockets
         return {
             "connected": sockets.connected,
             "delivered": sockets.delivered,
             "pending": sockets.pending,
             "given_up": len(sockets.given_up),
+            "acked": len(times := sorted(sockets.ack_seconds)),
+            "ack_ms": {name: round(1_000 * times[int(part * (len(times) - 1))], 2) for name, part in PARTS}
+            if times
+            else {},
         }
 
     def _routes(self, application: web.Application) -> None:
@@ -190,6 +196,7 @@ class Simulator:
         application.router.add_get("/link", self.sockets.connect)
         application.router.add_post("/response/{token}", self._responses.handle)
         application.router.add_get("/files/{file}/{name}", self._download)
+        Assets().add_routes(application)
         Control({name: getattr(self, name) for name in VERBS}, self._desk).add_routes(application)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:

@@ -48,6 +48,7 @@ class Switches:
     distributed: bool = False  # a distributed app outside the Marketplace: 1 replies/history call a minute, 15 objects
     echo_events: bool = True  # the bot's own messages come back as events
     duplicate_events: float = 0.0  # fraction of events delivered twice with one event_id
+    jitter: float = 0.0  # seconds: each event is held back by up to as much, so that they overtake one another
     drop_acks: int = 0  # so many acknowledgements are lost on the way; -1 loses all
     silent_sockets: bool = False  # sockets are accepted, but say nothing and answer no ping
     bad_tickets: bool = False  # apps.connections.open answers with an address that refuses

@@ -1,7 +1,7 @@
 """Messages, people, channels and files exactly as Slack writes them in JSON."""
 
 from datetime import datetime
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.simulator.records import Channel, Json, Message, Person, Stream, View
 from bot.simulator.workspace import APP_ID, BOT, BOT_ID, Workspace
@@ -88,7 +88,6 @@ def thread_shape(workspace: Workspace, message: Message) -> Json:
 
 def person_shape(person: Person, include_locale: bool) -> Json:
     """A user object of `users.info`; `locale` only when asked for."""
-    offset = datetime.now(ZoneInfo(person.tz)).utcoffset()
     shape: Json = {
         "id": person.id,
         "team_id": person.team_id,
@@ -97,7 +96,7 @@ def person_shape(person: Person, include_locale: bool) -> Json:
         "real_name": person.real_name,
         "tz": person.tz,
         "tz_label": person.tz,
-        "tz_offset": int(offset.total_seconds()) if offset else 0,
+        "tz_offset": offset_of(person.tz),
         "profile": {"real_name": person.real_name, "display_name": person.name, "team": person.team_id},
         "is_admin": False,
         "is_owner": False,
@@ -112,6 +111,15 @@ def person_shape(person: Person, include_locale: bool) -> Json:
     if include_locale:
         shape["locale"] = person.locale
     return shape
+
+
+def offset_of(zone: str) -> int:
+    """Seconds east of Greenwich now; 0 where this machine knows no time zones."""
+    try:
+        offset = datetime.now(ZoneInfo(zone)).utcoffset()
+    except ZoneInfoNotFoundError:
+        return 0
+    return int(offset.total_seconds()) if offset else 0
 
 
 def channel_shape(channel: Channel) -> Json:

@@ -6,9 +6,12 @@ from typing import Any
 
 from bot.simulator.records import Ephemeral, Json, Message
 from bot.simulator.shapes import message_shape
+from bot.simulator.targets import pressable
 from bot.simulator.workspace import Workspace
 
 CARDS = ("task_card", "plan")
+SPANS = ("text", "link", "emoji", "user")  # of rich text: one line together
+PARTS = ("title", "text", "fields", "elements", "rows", "blocks", "label", "caption", "accessory")
 
 
 @dataclass(frozen=True)
@@ -119,35 +122,36 @@ def readable(value: Any) -> str:
 
 def pieces(value: Any) -> Iterator[str]:
     """The words of a block and of what is inside it, in order."""
-    if isinstance(value, list):
-        if value and all(
-            isinstance(one, dict) and one.get("type") in ("text", "link", "emoji", "user") for one in value
-        ):
+    if isinstance(value, dict):
+        if value.get("type") not in (*CARDS, "button", "overflow"):
+            yield from inner_pieces(value)
+    elif isinstance(value, list):
+        if value and all(isinstance(one, dict) and one.get("type") in SPANS for one in value):
             yield "".join(str(one.get("text") or one.get("url") or one.get("name") or "") for one in value)
             return
         for one in value:
             yield from pieces(one)
-    elif isinstance(value, dict):
-        if value.get("type") in (*CARDS, "button", "overflow"):
-            return
-        if isinstance(value.get("text"), str):
-            yield value["text"]
-        for key in ("title", "text", "fields", "elements", "rows", "blocks", "label", "caption", "accessory"):
-            inner = value.get(key)
-            if isinstance(inner, dict | list):
-                yield from pieces(inner)
-            elif key in ("title", "caption") and isinstance(inner, str):
-                yield inner
+
+
+def inner_pieces(value: Json) -> Iterator[str]:
+    """The words of one object: its own text first."""
+    if isinstance(value.get("text"), str):
+        yield value["text"]
+    elif value.get("type") == "raw_number":
+        yield str(value.get("value", ""))
+    for key in PARTS:
+        inner = value.get(key)
+        if isinstance(inner, dict | list):
+            yield from pieces(inner)
+        elif key in ("title", "caption") and isinstance(inner, str):
+            yield inner
 
 
 def buttons(blocks: Any) -> Iterator[Button]:
     """Every button of the blocks, with the block it stands in."""
-    for block in blocks:
-        inside = [*block.get("elements", ()), block.get("accessory"), *block.get("actions", ())]
-        for element in inside:
-            if isinstance(element, dict) and element.get("type") in ("button", "icon_button"):
-                yield see_button(element, block.get("block_id", ""))
-        yield from buttons(block.get("blocks", ()))
+    for element, block_id in pressable(blocks):
+        if element.get("type") in ("button", "icon_button"):
+            yield see_button(element, block_id)
 
 
 def see_button(element: Json, block_id: str) -> Button:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import random
 import secrets
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +17,7 @@ from bot.simulator.settings import Switches
 from bot.simulator.workspace import APP_ID
 
 ACK_SECONDS = 3.0
+LATENCIES = 100_000  # so many acknowledgement times are kept
 
 
 @dataclass(eq=False)
@@ -27,6 +30,7 @@ class Envelope:
     wants_answer: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     attempt: int = 0
+    sent: float = 0.0  # on the loop's clock, when the first attempt left
     timer: asyncio.TimerHandle | None = None
 
     def frame(self) -> str:
@@ -60,6 +64,7 @@ class SocketMode:
         self._sends: set[asyncio.Task[None]] = set()
         self.given_up: list[Json] = []  # event bodies nobody acknowledged in any attempt
         self.delivered = 0
+        self.ack_seconds: deque[float] = deque(maxlen=LATENCIES)  # of events: first attempt to acknowledgement
 
     @property
     def connected(self) -> int:
@@ -121,6 +126,8 @@ class SocketMode:
         envelope = self._pending.pop(frame.get("envelope_id", ""), None)
         if envelope is None:
             return
+        if envelope.kind == "events_api":
+            self.ack_seconds.append(asyncio.get_running_loop().time() - envelope.sent)
         self._settle(envelope, frame.get("payload") or {})
 
     def _settle(self, envelope: Envelope, answer: Json | None) -> None:
@@ -132,7 +139,13 @@ class SocketMode:
 
     def send_event(self, body: Json) -> Envelope:
         """Deliver an event; without an acknowledgement it comes again as the switches say, then is given up."""
-        return self._launch(Envelope("events_api", body, asyncio.get_running_loop().create_future()))
+        loop = asyncio.get_running_loop()
+        envelope = Envelope("events_api", body, loop.create_future())
+        if not self._switches.jitter:
+            return self._launch(envelope)
+        self._pending[envelope.id] = envelope
+        envelope.timer = loop.call_later(random.uniform(0, self._switches.jitter), self._try, envelope)  # noqa: S311 -- no secret
+        return envelope
 
     async def send_gesture(self, kind: str, payload: Json, wants_answer: bool) -> Json | None:
         """Deliver a click, command or submission once; its answer, or None after three seconds (slack.md §1.2)."""
@@ -152,6 +165,7 @@ class SocketMode:
             envelope.timer = loop.call_soon(self._failed, envelope)  # type: ignore[assignment]  # a Handle cancels as well
             return
         self.delivered += 1
+        envelope.sent = envelope.sent or loop.time()
         send = loop.create_task(self._send(line, envelope.frame()))
         self._sends.add(send)
         send.add_done_callback(self._sends.discard)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from bot.simulator.records import Channel, Json, Message
 from bot.simulator.refusal import Refusal
@@ -43,13 +44,24 @@ def find_target(workspace: Workspace, user: str, ts: str) -> Target:
     raise Refusal("message_not_found")
 
 
-def elements(blocks: list[Json]) -> Iterator[tuple[Json, str]]:
-    """Everything that can be pressed, with the block it stands in."""
+def listed(block: Json, key: str) -> list[Any]:
+    """The list under a key; empty when there is none."""
+    value = block.get(key)
+    return value if isinstance(value, list) else []
+
+
+def pressable(blocks: list[Any]) -> Iterator[tuple[Json, str]]:
+    """Everything that can be pressed, with the block_id of where it stands; cards and containers are looked into."""
     for block in blocks:
-        for element in [*block.get("elements", ()), block.get("accessory"), *(block.get("actions") or ())]:
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "carousel":
+            yield from pressable(listed(block, "elements"))
+            continue
+        for element in (*listed(block, "elements"), block.get("accessory"), *listed(block, "actions")):
             if isinstance(element, dict) and "action_id" in element:
                 yield element, block.get("block_id", "")
-        yield from elements(block.get("blocks", []))
+        yield from pressable(listed(block, "blocks"))
 
 
 def find_element(blocks: list[Json], user: str, action_id: str, value: str | None) -> tuple[Json, str]:
@@ -57,7 +69,7 @@ def find_element(blocks: list[Json], user: str, action_id: str, value: str | Non
 
     Raises Refusal `no_such_button`.
     """
-    for element, block_id in elements(blocks):
+    for element, block_id in pressable(blocks):
         if element["action_id"] != action_id or user not in element.get("visible_to_user_ids", (user,)):
             continue
         if element["type"] == "button" and value not in (None, element.get("value")):

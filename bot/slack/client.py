@@ -18,7 +18,7 @@ NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohtt
 UNCERTAIN = frozenset({"internal_error", "fatal_error"})
 READ_TRIES = 3
 RATE_TRIES = 6
-DEFAULT_RETRY_AFTER = 30.0
+DEFAULT_RETRY_AFTER = 5.0
 
 log = logging.getLogger("bot.slack")
 # Without a level of its own slack_sdk formats each request for a debug line, and would log message text at DEBUG.
@@ -110,7 +110,7 @@ class SlackClient:
 
 
 def retry_after(headers: Any) -> float:
-    """Return the seconds of a Retry-After header; 30 where it is missing or unreadable."""
+    """Return the seconds of a Retry-After header; 5 where it is missing or unreadable."""
     for name in ("Retry-After", "retry-after"):
         try:
             return float(headers[name])

@@ -57,7 +57,8 @@ class Pages:
         await self._prepare()
         for _ in range(100):  # each round shows a message's worth or raises
             piece = self._take(final=True)
-            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items) and not self._cards:
+            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items):
+                self._cards = []
                 if not piece.text.strip() and not piece.full:
                     return
                 await self._post(piece)
@@ -69,20 +70,15 @@ class Pages:
                 return
         raise ChatError("msg_too_long")
 
-    async def close(self, status: SessionStatus, word: str | None) -> None:
-        """Show what is owed, close open cards, and end with a short word on why."""
-        if self._stopped:
-            return
-        await self._prepare()
+    def wind_up(self, word: str | None) -> None:
+        """Close the open cards and, with a word, say why the answer ends here; `deliver` shows it."""
         outcome = word or say("voice.waiting", self._spec.locale)
-        state: SessionStatus = status
         for task in self._sheet.page.open_tasks() if self._sheet else ():
             self._script.task(replace(task, status="error" if word else "complete", output=outcome))
         if word:
+            self._script.broken = False  # one word is enough, below what is shown
             self._script.end_step()
             self._script.add(mark(word).text.lstrip() if self._sheet is None else mark(word).text)
-        self._cards = []
-        await self.deliver(state)
 
     async def let_go(self) -> None:
         """Show what may be shown and stop the stream, without a word."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import OrderedDict
 from typing import Any
 
 from bot.ports import ChatError, Posted
@@ -12,6 +13,7 @@ from storage.records import Thread
 EVENT_TYPE = "hermes_delivery"
 PAGE = 200
 PAGES = 10
+REMEMBERED = 4_000
 
 log = logging.getLogger("bot.slack")
 
@@ -28,6 +30,21 @@ class Poster:
         self._client = client
         self.me = me
         self._backoff = backoff
+        self.newest = ""  # the newest ts that Slack gave one of our messages, anywhere; "" before the first
+        self._recorded: OrderedDict[str, None] = OrderedDict()
+
+    def recorded(self, ts: str) -> str:
+        """Remember that a message is known to be ours; return its ts."""
+        self._recorded[ts] = None
+        if len(self._recorded) > REMEMBERED:
+            self._recorded.popitem(last=False)
+        if not self.newest or later(ts, self.newest):
+            self.newest = ts
+        return ts
+
+    def is_recorded(self, ts: str) -> bool:
+        """Tell whether a message was recorded by this process, not too long ago."""
+        return ts in self._recorded
 
     async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
         """Post one message into the thread and return its ts.
@@ -45,7 +62,8 @@ class Poster:
         }
         for again in range(len(self._backoff) + 1):
             try:
-                return str((await self._client.call("chat.postMessage", args, thread=thread.root))["ts"])
+                answer = await self._client.call("chat.postMessage", args, thread=thread.root)
+                return self.recorded(str(answer["ts"]))
             except ChatError as error:
                 if error.code != "unreachable" and not error.uncertain:
                     raise
@@ -88,7 +106,7 @@ class Poster:
                 break
             params["cursor"] = cursor
         # Slack adds the root to each page, whatever the window is.
-        seen = {str(m.get("ts")): m for m in found if after is None or _later(str(m.get("ts", "0")), after)}
+        seen = {str(m.get("ts")): m for m in found if after is None or later(str(m.get("ts", "0")), after)}
         return [seen[ts] for ts in sorted(seen, key=_order)]
 
     async def _search(self, thread: Thread, key: str, part: int, lost: ChatError) -> str | None:
@@ -101,7 +119,7 @@ class Poster:
         for message in messages:
             payload = _payload(message)
             if payload and payload.get("key") == key and payload.get("part") == part:
-                return str(message["ts"])
+                return self.recorded(str(message["ts"]))
         return None
 
 
@@ -139,5 +157,6 @@ def _order(ts: str) -> tuple[int, str]:
     return int(whole or 0), fraction
 
 
-def _later(ts: str, than: str) -> bool:
+def later(ts: str, than: str) -> bool:
+    """Compare two ts as Slack orders them."""
     return _order(ts) > _order(than)

@@ -52,7 +52,7 @@ class LiveReply:
         await self._still()
         self._script.complete(whole)
         try:
-            await self._persist(status)
+            await self._persist(status, self._desk.pace.backoff)
         finally:
             await self._desk.board.set(self._spec.thread, status)
 
@@ -75,16 +75,18 @@ class LiveReply:
 
     async def _quietly(self, status: SessionStatus, word: str | None) -> None:
         try:
-            await self._pages.close(status, word)
+            self._pages.wind_up(word)
+            await self._persist(status, self._desk.pace.backoff[:2])
         except ChatError as error:
-            log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
+            if error.code != STOPPED:
+                log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
         except Exception:
             log.exception("an answer was not closed")
         await self._desk.board.set(self._spec.thread, status)
 
-    async def _persist(self, status: SessionStatus) -> None:
+    async def _persist(self, status: SessionStatus, waits: tuple[float, ...]) -> None:
         """Deliver what is left, with patience for what passes. Raises ChatError."""
-        for wait in self._desk.pace.backoff:
+        for wait in waits:
             try:
                 await self._pages.deliver(status)
                 return

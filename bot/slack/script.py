@@ -111,7 +111,7 @@ class Script:
                 items.append(item)
                 continue
             left = room - _length(items)
-            if left < LEAST_ROOM < len(item.text):
+            if left < min(LEAST_ROOM, len(item.text)):
                 self._queue.appendleft(item)
                 return Piece(_merged(items), full=True)
             at = cut(item.text, max(left, 1), shown + _text(items))

@@ -11,7 +11,7 @@ from bot.slack.blocks import answer_blocks
 from bot.slack.client import Args
 from bot.slack.desk import Desk
 from bot.slack.edits import fallback, task_line
-from bot.slack.poster import marked, posted
+from bot.slack.poster import later, marked, posted
 from bot.slack.script import Item, Task, Words
 from bot.slack.sheet import Page, mark
 from bot.slack.surface import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
@@ -42,11 +42,11 @@ class Stream:
         named = not (spec.direct and desk.surfaces.bare_direct)
         if named:
             args |= {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
-        doubtful = False
+        doubtful, before = False, desk.poster.newest
         try:
             ts = await _start(desk, args)
         except ChatError as error:
-            if error.uncertain and (found := await _adopt(desk, spec)):
+            if error.uncertain and (found := await _adopt(desk, spec, before)):
                 ts, doubtful = found, True
             elif error.code == "invalid_arguments" and spec.direct and named:
                 ts = await _start(desk, {k: v for k, v in args.items() if not k.startswith("recipient_")})
@@ -77,12 +77,17 @@ class Stream:
         args["metadata"] = marked(page.spec.key, page.part)
         if items:
             args["chunks"] = chunks(items)
-        async with page.desk.board.turn(page.spec.thread):
-            exact = await self._stop(args)
-            if exact:
-                page.desk.board.noted(page.spec.thread, status)
-        if not exact:
-            await self._set_exactly(items, status)
+        try:
+            async with page.desk.board.turn(page.spec.thread):
+                exact = await self._stop(args)
+                if exact:
+                    page.desk.board.noted(page.spec.thread, status)
+            if not exact:
+                await self._set_exactly(items, status)
+        except ChatError as error:
+            if not passing(error) and error.code not in TOO_LONG:
+                self._let_go()
+            raise
         page.note(items)
         self._let_go()
 
@@ -99,8 +104,6 @@ class Stream:
                 return not (self._doubtful or tried)
             except ChatError as error:
                 if error.code in {*TOO_LONG, STOPPED}:
-                    if error.code == STOPPED:
-                        self._let_go()
                     raise
                 if error.code in ENDED:
                     return False
@@ -135,7 +138,8 @@ class Stream:
                     if error.code not in PAYLOAD or content is contents[-1]:
                         raise
         except ChatError as error:
-            self._let_go()
+            if passing(error):
+                raise
             raise ChatError("message_not_in_streaming_state") from error
         if status != "processing":
             await page.desk.board.set(page.spec.thread, status)
@@ -182,17 +186,27 @@ def letters(text: str) -> str:
 
 
 async def _start(desk: Desk, args: Args) -> str:
-    return str((await desk.client.call("chat.startStream", args, thread=args["thread_ts"]))["ts"])
+    answer = await desk.client.call("chat.startStream", args, thread=args["thread_ts"])
+    return desk.poster.recorded(str(answer["ts"]))
 
 
-async def _adopt(desk: Desk, spec: ReplySpec) -> str | None:
-    """Find a stream whose start was not confirmed: nobody else writes this thread, so an open one is it."""
+async def _adopt(desk: Desk, spec: ReplySpec, before: str) -> str | None:
+    """Find the stream whose start was not confirmed; `before` is the newest ts that was known then.
+
+    Nobody else writes this thread: an open stream, or an own message that is newer, without a key and not recorded,
+    is it.
+    """
     try:
         messages = await desk.poster.read(spec.thread, limit=50)
     except ChatError as error:
         log.info("cannot tell whether a stream was started: %s", error.code)
         return None
-    return next((m.ts for m in reversed(messages) if m.ours and m.streaming), None)
+    for message in reversed(messages):
+        if not message.ours or message.key is not None or desk.poster.is_recorded(message.ts):
+            continue
+        if message.streaming or (before and later(message.ts, before)):
+            return desk.poster.recorded(message.ts)
+    return None
 
 
 def _cards(page: Page) -> list[dict[str, Any]]:

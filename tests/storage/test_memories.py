@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.memory import policy, words
-from storage import memories
+from storage import memories, memory_upkeep
 from storage.db import Database, Tx
 from storage.memory_events import events
 from storage.records import Audience
@@ -170,7 +170,7 @@ async def test_duplicates_are_grouped_per_owner(db: Database) -> None:
         for content in ("Likes tea.", "likes  TEA", "likes coffee"):
             keep(tx, note(content))
             keep(tx, note(content, BEN)) if "coffee" in content else None
-        return [[m.content for m in group] for group in memories.duplicates(tx, "T1", "UANN")]
+        return [[m.content for m in group] for group in memory_upkeep.duplicates(tx, "T1", "UANN")]
 
     assert await db.write(go) == [["Likes tea.", "likes  TEA"]]
-    assert await db.read(memories.owners) == [("T1", "UANN"), ("T1", "UBEN")]
+    assert await db.read(memory_upkeep.owners) == [("T1", "UANN"), ("T1", "UBEN")]

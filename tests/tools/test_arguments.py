@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tools.arguments import MAX_DEPTH, ArgumentsError, Checker, SchemaError, arguments_hash, coerce, parse
+from tools.arguments import ArgumentsError, Checker, SchemaError, arguments_hash, coerce, parse
+from tools.repair import MAX_DEPTH
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -18,12 +19,15 @@ SCHEMA: dict[str, Any] = {
         "share": {"type": "number"},
         "unit": {"enum": ["c", "f"]},
         "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+        "parts": {"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/P"}}, {"type": "null"}]},
         "stops": {
             "type": "array",
             "items": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
         },
     },
     "required": ["city"],
+    "$defs": {"P": {"type": "object", "properties": {"n": {"type": "integer"}}}},
     "additionalProperties": False,
 }
 checker = Checker(SCHEMA)
@@ -40,6 +44,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, json_values, max_size=5))
 def test_what_is_json_is_read_as_it_is(arguments: dict[str, Any]) -> None:
     parsed = parse(json.dumps(arguments))
@@ -47,6 +52,7 @@ def test_what_is_json_is_read_as_it_is(arguments: dict[str, Any]) -> None:
     assert not parsed.repaired
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200) | st.text("{}[]\":,\\ a1\n'`", max_size=200))
 def test_no_text_does_anything_but_parse_or_explain(raw: str) -> None:
     try:
@@ -57,6 +63,7 @@ def test_no_text_does_anything_but_parse_or_explain(raw: str) -> None:
     assert isinstance(parsed.arguments, dict)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*SCHEMA["properties"], "other"]), json_values, max_size=5))
 def test_checking_never_fails_and_what_passes_fits(arguments: dict[str, Any]) -> None:
     coerced = coerce(arguments, SCHEMA, SCHEMA)
@@ -65,6 +72,7 @@ def test_checking_never_fails_and_what_passes_fits(arguments: dict[str, Any]) ->
     assert coerce(coerced, SCHEMA, SCHEMA) == coerced
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, json_values, max_size=5))
 def test_the_hash_does_not_depend_on_the_order_of_names(arguments: dict[str, Any]) -> None:
     turned = dict(reversed(list(arguments.items())))
@@ -121,7 +129,8 @@ def test_too_long_too_deep_and_unkeepable_are_refused_with_the_field() -> None:
 
 
 def test_plain_scalars_take_the_type_that_the_schema_names() -> None:
-    raw = '{"city": 75001, "days": "3", "exact": "True", "share": "0.5", "note": null, "stops": [{"n": "1"}]}'
+    raw = '{"city": 75001, "days": "3", "exact": "True", "share": "0.5", "note": null, "stops": [{"n": "1"}], '
+    raw += '"limit": "2", "parts": [{"n": "7"}]}'
     assert checker.read(raw).arguments == {
         "city": "75001",
         "days": 3,
@@ -129,6 +138,8 @@ def test_plain_scalars_take_the_type_that_the_schema_names() -> None:
         "share": 0.5,
         "note": None,
         "stops": [{"n": 1}],
+        "limit": 2,
+        "parts": [{"n": 7}],
     }
 
 
@@ -150,6 +161,9 @@ def test_a_null_for_what_may_be_left_out_is_left_out() -> None:
         ({"city": "x", "dayz": 1}, "'dayz' is unknown, did you mean 'days'?"),
         ({"city": "x", "stops": [{"n": 1}, {}]}, "`stops[1].n` is missing; expected integer"),
         ({"city": "x", "exact": "maybe"}, "expected boolean"),
+        ({"city": "x", "limit": 0}, "`limit`: 0 is less than the minimum of 1; expected integer or null, at least 1"),
+        ({"city": "x", "limit": []}, "`limit`: [] does not fit; expected integer or null, at least 1"),
+        ({"city": "x", "parts": [{"n": "x"}]}, '`parts[0].n`: "x" is not of type "integer"; expected integer'),
     ],
 )
 def test_the_message_names_the_field_what_was_wrong_and_what_is_expected(arguments: dict[str, Any], words: str) -> None:

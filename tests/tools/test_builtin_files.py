@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from tests.tools.chat import context_for
+from tests.tools.samples import call_of
 from tools import file_search
 from tools.builtin_files import list_directory, read_file, search_files, write_file
 from tools.declaration import Tool, ToolError
+from tools.executor import Executor
 from tools.file_search import Search
+from tools.policy import Policy
 
 
 async def run(tool: Tool, root: Path, **arguments: Any) -> dict[str, Any]:
@@ -69,13 +72,23 @@ async def test_a_part_of_a_file_says_how_to_go_on(tmp_path: Path) -> None:
         await run(read_file, tmp_path, path="f", start_line=11)
 
 
+async def test_a_long_file_ends_at_a_line_and_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text(("x" * 99 + "\n") * 1000)
+    told = await run(read_file, tmp_path, path="f", max_lines=2000)
+    assert told["end_line"] == 100
+    assert "start_line 101" in told["note"]
+    executor = Executor(Policy(), now=lambda: 0.0)
+    outcome = await executor.run(read_file, call_of(read_file, path="f", max_lines=2000), context_for(tmp_path))
+    assert outcome.full_result is None
+
+
 @pytest.mark.parametrize(
     ("data", "text", "note"),
     [
         (b"", "", "empty"),
         (b"\xef\xbb\xbfbom", "bom", None),
         (b"caf\xe9", "caf\ufffd", "not valid UTF-8"),
-        (b"a\r\nb\r\n", "a\nb", None),
+        (b"a\r\nb\x0c\r\n", "a\nb\x0c", None),
     ],
 )
 async def test_odd_bytes_are_read_as_far_as_they_go(tmp_path: Path, data: bytes, text: str, note: str | None) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools import confined
@@ -54,6 +54,7 @@ def write(root: Path, path: str, data: bytes) -> bool:
         return confined.write(fd, names[-1], data)
 
 
+@settings(deadline=None)
 @given(paths)
 def test_no_path_reads_what_is_outside(path: str) -> None:
     with TemporaryDirectory() as base:
@@ -66,6 +67,7 @@ def test_no_path_reads_what_is_outside(path: str) -> None:
         assert base not in words
 
 
+@settings(deadline=None)
 @given(paths)
 def test_no_path_writes_what_is_outside(path: str) -> None:
     with TemporaryDirectory() as base:

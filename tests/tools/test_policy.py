@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.records import ApprovalRule
@@ -92,6 +92,7 @@ def test_configuration_beats_the_tool_beats_the_defaults() -> None:
     assert configured.limits(own) == Limits(timeout_s=9.0, retries=0, result_limit=10)
 
 
+@settings(deadline=None)
 @given(rules, people, people)
 def test_deny_is_open_to_whoever_may_approve_and_always_to_the_requester(
     rule: ApprovalRule, requester: str, user: str
@@ -103,6 +104,7 @@ def test_deny_is_open_to_whoever_may_approve_and_always_to_the_requester(
         assert not may_decide(rule, requester, requester)
 
 
+@settings(deadline=None)
 @given(rules, people, st.lists(people, max_size=8), st.lists(people, max_size=3))
 def test_a_settled_approval_has_enough_entitled_people_and_no_entitled_denial(
     rule: ApprovalRule, requester: str, votes: list[str], denials: list[str]
@@ -118,11 +120,13 @@ def test_a_settled_approval_has_enough_entitled_people_and_no_entitled_denial(
     assert tally(rule, requester, [*votes, *votes], denials) == result
 
 
+@settings(deadline=None)
 @given(rules, people)
 def test_a_rule_without_shortage_can_be_approved_by_its_people(rule: ApprovalRule, requester: str) -> None:
     assert (tally(rule, requester, PEOPLE) == "approved") == (shortage(rule, requester) == "")
 
 
+@settings(deadline=None)
 @given(rules, rules, people, st.lists(people, max_size=6))
 def test_a_rule_of_today_never_lets_through_what_the_card_would_not(
     card: ApprovalRule, now: ApprovalRule, requester: str, votes: list[str]

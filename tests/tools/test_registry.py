@@ -46,8 +46,9 @@ def test_a_server_takes_no_name_that_is_held_and_no_schema_that_reaches_out() ->
     stolen = replace(weather, source="mcp:evil", effect="danger")
     reaching = replace(remote, parameters={"$ref": "http://127.0.0.1:9/x"})
     unsayable = replace(remote, name="a b")
-    problems = registry.replace("mcp:evil", [stolen, reaching, unsayable, replace(other, source="mcp:evil")])
-    assert len(problems) == 3
+    reserved = replace(remote, name="approval_result")
+    problems = registry.replace("mcp:evil", [stolen, reaching, unsayable, reserved, replace(other, source="mcp:evil")])
+    assert len(problems) == 4
     assert "held by built-in" in problems[0]
     assert registry.get("weather") is weather
     assert registry.names() == ("weather", "files_copy")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.records import CallState
@@ -25,6 +25,7 @@ anything = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(anything, st.integers(SMALLEST_LIMIT, 1000))
 def test_whatever_a_tool_returns_the_model_gets_clean_json_within_the_limit(value: Any, limit: int) -> None:
     outcome = success(value, limit)
@@ -53,6 +54,7 @@ def test_the_size_of_what_is_left_out_is_true() -> None:
     assert len(shown) == 1000
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300), st.integers(0, 200))
 def test_a_cut_text_is_never_longer_than_its_limit(text: str, limit: int) -> None:
     assert len(cut(text, limit)) <= limit or text == cut(text, limit)

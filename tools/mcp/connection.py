@@ -70,7 +70,6 @@ class Connection:
             self.state = "closed"
             return
         if self._entering is not None:
-            # not by cancelling the task: that could hit the SDK while it ends the child, and leave it behind
             self._entering.reschedule(0)
         _, late = await asyncio.wait({self._task}, timeout=self._pace.close_s)
         if late:
@@ -155,6 +154,8 @@ class Connection:
             if task is not None and task.cancelling():
                 raise  # someone wants this task to end; otherwise the SDK's transport died under us
         except (Exception, BaseExceptionGroup) as error:
+            if isinstance(leaf(error), KeyboardInterrupt | SystemExit):
+                raise
             return leaf(error)
         return MCPError(CONNECTION_CLOSED, "Connection closed")
 
@@ -188,13 +189,19 @@ class Connection:
 
         transport = self._opener(self.server, wire)
         fresh = Client(transport, mode=self.server.protocol, message_handler=on_message, client_info=CLIENT)
-        async with asyncio.timeout(self.server.connect_timeout_s) as limit:
-            self._entering = limit
+        wire.on_leaving = self._left_alone
+        async with asyncio.timeout(self.server.connect_timeout_s) as self._entering:
             try:
                 client = await stack.enter_async_context(fresh)
             finally:
-                self._entering = None
+                self._left_alone()
         return Watch(client, self._pace, lambda tools: self._take(client, tools), lambda: self._calls > 0, changed)
+
+    def _left_alone(self) -> None:
+        """No time limit from here on: a cancellation would hit the SDK while it ends the child, and leave it behind."""
+        limit, self._entering = self._entering, None
+        if limit is not None and not limit.expired():
+            limit.reschedule(None)
 
     def _take(self, client: Client, listed: list[t.Tool]) -> None:
         """The server answered with its tools: it is ready."""

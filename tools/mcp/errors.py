@@ -96,13 +96,15 @@ def call_error(error: BaseException, server: ServerSettings, timeout_s: float, r
     if isinstance(error, ToolError):
         return error
     if timed_out(error):
-        return ToolError("timeout", f"{who} did not answer within {timeout_s:g} s.", retryable=True)
+        return ToolError(
+            "timeout", f"{who} did not answer within {timeout_s:g} s; the call may have run.", retryable=True
+        )
     if isinstance(error, MCPError):
         return _protocol_error(error, server, redactor)
     if isinstance(error, ValidationError | RuntimeError):
         # RuntimeError: structured content that violates the tool's own output schema
         return ToolError(
-            "bad_reply", f"{who} answered with something that does not fit the protocol or its own schema."
+            "bad_reply", f"{who} answered with what does not fit the protocol or its own schema; the call may have run."
         )
     if isinstance(error, OSError | httpx2.HTTPError):
         return _lost(who)

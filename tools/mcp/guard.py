@@ -15,6 +15,9 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <sys/prctl.h>
 LINUX = sys.platform.startswith("linux")
 POLL_S = 1.0
+GREETING = b"hermes guard "
+"""The first line on stderr is this and our process id, so that we can be told to end though the SDK hides us."""
+
 GRACE_S = 1.5
 """Seconds between SIGTERM and the end: under the 2 s after which the SDK kills us before we could sweep."""
 
@@ -79,8 +82,9 @@ def main(bot: int, command: list[str]) -> None:
     """Run the command and stay until it has ended; never returns to the caller alive."""
     if os.getpgrp() != os.getpid():
         os.setsid()  # the group we kill must be ours alone
-    follow(bot)
     signal.signal(signal.SIGTERM, wind_down)
+    follow(bot)
+    os.write(2, GREETING + b"%d\n" % os.getpid())
     signal.signal(signal.SIGHUP, lambda *_: None)  # not SIG_IGN, which the server would inherit
     try:
         # if we ourselves are killed, the server goes with us; there are no threads here that a preexec_fn could upset

@@ -1,7 +1,8 @@
 """Secrets of a server's settings, and how they are kept out of every text that passes."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -39,6 +40,16 @@ def header_secrets(headers: Mapping[str, str]) -> list[str]:
     """Return the header values worth hiding, each also without its scheme word ("Bearer")."""
     whole = [value for name, value in headers.items() if name.lower() not in _PLAIN_HEADERS]
     return whole + [bare for value in whole if (bare := _SCHEME.sub("", value)) != value]
+
+
+def arg_secrets(args: Sequence[str]) -> list[str]:
+    """Return what looks like a secret on a command line, or stands behind a flag that names one."""
+    found = [arg for arg in args if looks_secret(arg)]
+    for flag, following in pairwise([*args, ""]):
+        name, equals, value = flag.partition("=")
+        if flag.startswith("-") and named_secret(name) and (equals or not following.startswith("-")):
+            found.append(value if equals else following)
+    return found + [secret for arg in args for secret in url_secrets(arg)]
 
 
 def url_secrets(url: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tools.mcp.entry import Entry
-from tools.mcp.secrets import env_secrets, header_secrets, looks_secret, url_secrets
+from tools.mcp.secrets import arg_secrets, env_secrets, header_secrets, url_secrets
 
 CONNECT_TIMEOUT_S = 20.0
 """Seconds; a server that ignores the SDK's first probe costs 10 of them before the older handshake is tried."""
@@ -60,9 +60,13 @@ class ServerSettings:
         """What is connected to, without anything secret: the command's name, or scheme, host and path."""
         if self.command is not None:
             return self.command
-        parts = urlsplit(self.url or "")
+        try:
+            parts = urlsplit(self.url or "")
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:  # possible only where the server is switched off, for then it is not checked
+            return "an unreadable address"
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        return f"{parts.scheme}://{host}{port}{parts.path}"
 
     def offers(self, tool: str) -> bool:
         """Tell whether the lists make this tool of the server available (never: permitted)."""
@@ -160,8 +164,8 @@ def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[S
     protocol = entry.text("protocol") or "auto"
     if protocol not in ("auto", "legacy"):
         entry.problem('"protocol" must be "auto" or "legacy"')
-    found = [*env_secrets(env), *header_secrets(headers), *url_secrets(url or "")]
-    found += entry.substituted + [arg for arg in args if looks_secret(arg)]
+    found = [*env_secrets(env), *header_secrets(headers), *url_secrets(url or ""), *arg_secrets(args)]
+    found += entry.substituted
     server = ServerSettings(
         name=name,
         command=entry.text("command"),
@@ -180,7 +184,7 @@ def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[S
         secrets=tuple(dict.fromkeys(found)),
     )
     _check_kind(entry, server)
-    if not server.disabled:  # a server switched off may lack its variables
+    if not server.disabled:  # a server switched off is not checked: it may lack its variables
         problems += entry.problems
     names = entry.unknown() + [f"tools.{key}" for key in tools.unknown()]
     return server, [f'{where}: unknown key "{key}" is ignored' for key in names]

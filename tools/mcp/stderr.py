@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 
+from tools.mcp.guard import GREETING
 from tools.mcp.secrets import Redactor
 
 log = logging.getLogger(__name__)
@@ -17,7 +18,10 @@ LOGGED_LINES, WINDOW_S = 200, 10.0
 
 
 class StderrPipe(asyncio.Protocol):
-    """A pipe whose write end the child holds. `on_end` is called when no process holds it any more."""
+    """A pipe whose write end the child holds. `on_end` is called when no process holds it any more.
+
+    `guard` is the process id of the child's guard, which it writes before anything else.
+    """
 
     def __init__(self, server: str, redactor: Redactor, on_end: Callable[[], None]) -> None:
         self._server = server
@@ -26,6 +30,7 @@ class StderrPipe(asyncio.Protocol):
         self._rest = b""
         self._window_began, self._in_window = float("-inf"), 0
         self._transport: asyncio.BaseTransport | None = None
+        self.guard: int | None = None
         self.ended = asyncio.Event()
         self.last: deque[str] = deque(maxlen=KEPT_LINES)
 
@@ -61,6 +66,9 @@ class StderrPipe(asyncio.Protocol):
         self._on_end()
 
     def _take(self, line: bytes) -> None:
+        if self.guard is None and line.startswith(GREETING):
+            self.guard = int(line.removeprefix(GREETING))
+            return
         text = self._redactor.text(line.decode(errors="replace").rstrip())[:MAX_LINE]
         if not text:
             return

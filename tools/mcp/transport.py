@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -30,12 +31,14 @@ class Wire:
     """What is seen of one attempt beside the protocol: the child's last words, the last HTTP refusal, its death."""
 
     on_death: Callable[[], None] = lambda: None
+    on_leaving: Callable[[], None] = lambda: None  # from now on no cancellation may come
     garbage: int = 0  # lines on stdout that are no protocol
     last_words: list[str] = field(default_factory=list)
     refusal: int | None = None
 
 
 LAST_WORDS_S = 0.5
+GOODBYE_S = 1.0
 
 Opener = Callable[[ServerSettings, Wire], AbstractAsyncContextManager[Any]]
 
@@ -58,14 +61,25 @@ async def _child(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None
     try:
         async with stdio_client(parameters, errlog=errlog) as streams:
             errlog.close()  # the child has it now; with our end closed its end is seen
-            yield streams
+            try:
+                yield streams
+            finally:
+                wire.on_leaving()
     finally:
         errlog.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_S):
                 await stderr.ended.wait()
+        _sweep(stderr)
         wire.last_words = list(stderr.last)
         stderr.close()
+
+
+def _sweep(stderr: StderrPipe) -> None:
+    """Should the SDK have been cut short in ending the child, tell the guard: it ends everything and itself."""
+    if stderr.guard is not None and not stderr.ended.is_set():
+        with suppress(OSError):
+            os.kill(stderr.guard, signal.SIGTERM)
 
 
 def _check_start(server: ServerSettings, env: dict[str, str]) -> None:
@@ -84,11 +98,16 @@ async def _http(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             response.stream = _Capped(response.stream)  # event streams are capped by the SDK, event by event
 
+    async def hurry(request: httpx2.Request) -> None:
+        if request.method == "DELETE":  # the SDK's goodbye: not worth more of anyone's time
+            request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), GOODBYE_S)
+
     # uncompressed, so that what is counted is what would be held
     headers = {"accept-encoding": "identity"} | dict(server.headers)
+    hooks: dict[str, list[Any]] = {"request": [hurry], "response": [look]}
     timeout = httpx2.Timeout(server.connect_timeout_s, read=IDLE_READ_S)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [look]}) as http,
+        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
         streamable_http_client(server.url or "", http_client=http, max_sse_event_size=MAX_BYTES) as streams,
     ):
         yield streams

@@ -50,8 +50,10 @@ class Watch:
                     await self._list(self._pace.health_timeout_s)
                     misses = 0
                 except (TimeoutError, MCPError) as error:
-                    misses += 1
-                    if misses > 1 or not timed_out(error):
+                    if not timed_out(error):
+                        raise
+                    misses += not self._busy()
+                    if misses > 1:
                         raise
         finally:
             listener.cancel()

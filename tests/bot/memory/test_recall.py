@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.memory import policy
 from bot.memory.recall import MAX_RECALLED, again, recall
-from storage import memories
+from storage import memories, memory_upkeep
 from storage.db import Database, Tx
 from storage.records import Audience, Memory, Person, Place
 from tests.storage.stores import ANN, BEN, DAY, DM, FAIR, HALL, NOW, ROOM, keep, note, store
@@ -90,6 +90,19 @@ async def test_standing_memories_are_considered_whatever_is_asked_but_never_crow
     assert len(await ask(db, "good morning")) == policy.MAX_STANDING
 
 
+async def test_how_to_act_comes_before_who_they_are_and_what_they_like(db: Database) -> None:
+    await keep_all(
+        db,
+        note("be brief", type="instruction", updated=NOW - 900 * DAY),
+        note("is Ann", type="identity", updated=NOW - 90 * DAY),
+        *(
+            note(f"likes {w}", type="preference", importance=1.0)
+            for w in ("tea", "rye", "figs", "plums", "dill", "leek")
+        ),
+    )
+    assert (await ask(db, "good morning"))[:2] == ["be brief", "is Ann"]
+
+
 async def test_what_is_archived_superseded_or_over_is_not_recalled(db: Database) -> None:
     await keep_all(
         db,
@@ -134,7 +147,7 @@ async def test_no_question_brings_up_another_persons_memory(
     db: Database, question: str, place: Place, person: Person
 ) -> None:
     def fill(tx: Tx) -> None:
-        if not memories.owners(tx):
+        if not memory_upkeep.owners(tx):
             for owner in (ANN, BEN):
                 for i, content in enumerate(["kestrel heron", "osprey 小米", "青岛 heron UANN"]):
                     keep(tx, note(f"{content} {i}", owner, policy.learnt_at([DM, ROOM, HALL][i]), type="preference"))

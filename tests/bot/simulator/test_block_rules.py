@@ -4,11 +4,12 @@ import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.simulator.block_rules import HOME, MODAL, check_blocks, check_view
 from bot.simulator.refusal import Refusal
+from bot.simulator.sight import buttons, cards, readable
 
 
 def words(text: str, kind: str = "plain_text") -> dict[str, Any]:
@@ -58,6 +59,8 @@ GOOD = [
 BAD = [
     ("not a block", "unsupported type"),
     ({"type": "poem"}, "unsupported type"),
+    ({"type": "divider", "colour": "red"}, "invalid additional property: colour"),
+    (section("x", accessory=None), "must be provided a value: accessory"),
     ({"type": "alert", "text": words("x")}, "unsupported type"),
     (section("x" * 3_001), "less than 3001"),
     (section(""), "more than 0"),
@@ -161,7 +164,7 @@ def test_views_slack_shows_pass() -> None:
 
 
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    st.none() | st.integers() | st.sampled_from(["", "x", "plain_text", "mrkdwn", "button", "card", "static_select"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["type", "text", "elements", "rows", "blocks", "actions", "fields"]), inner)
@@ -171,8 +174,15 @@ JUNK = st.recursive(
 KINDS = st.sampled_from(sorted({block["type"] for block in GOOD} | {"input", "card", "carousel", "data_table"}))
 
 
-@given(KINDS, JUNK, JUNK, JUNK)
-def test_whatever_is_sent_gets_a_refusal_and_never_a_crash(kind: str, text: Any, elements: Any, rows: Any) -> None:
-    block = {"type": kind, "text": text, "elements": elements, "rows": rows, "tasks": rows, "blocks": elements}
+KEYS = ("text", "fields", "accessory", "elements", "rows", "tasks", "blocks", "title", "actions", "body", "element")
+
+
+@settings(max_examples=300)
+@given(KINDS, st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)))
+def test_whatever_is_sent_gets_a_refusal_and_never_a_crash(kind: str, parts: dict[str, Any]) -> None:
+    block = {**parts, "type": kind}
     with contextlib.suppress(Refusal):
         check_blocks([block])
+        readable([block])
+        list(buttons([block]))
+        list(cards([block]))

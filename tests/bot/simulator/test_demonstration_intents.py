@@ -4,6 +4,7 @@ import pytest
 
 from bot.simulator.demonstration_intents import recognise
 from bot.simulator.demonstration_slots import plain
+from tests.bot.simulator import phrasings
 
 SAID = {
     "time": [
@@ -100,7 +101,7 @@ SAID = {
         "辛苦了",
     ],
 }
-CASES = [(text, intent) for intent, texts in SAID.items() for text in texts]
+CASES = [(text, intent) for said in (SAID, phrasings.SAID) for intent, texts in said.items() for text in texts]
 
 STRANGE = [
     "What is the weather in Tokyo?",
@@ -121,6 +122,6 @@ def test_a_wish_is_recognised_in_words_of_ones_own(text: str, intent: str) -> No
     assert (recognise(plain(text)) or recognise(text)) == intent
 
 
-@pytest.mark.parametrize("text", STRANGE)
+@pytest.mark.parametrize("text", [*STRANGE, *phrasings.STRANGE])
 def test_what_it_cannot_do_is_not_taken_for_something_it_can(text: str) -> None:
     assert recognise(plain(text)) is None

@@ -92,6 +92,13 @@ async def test_a_response_url_lives_thirty_minutes(sim: Simulator, bolt: Bolt, c
     assert (await post(bolt.gestures[0]["response_url"], text="late"))[0] == 404
 
 
+async def test_a_response_url_can_fail(sim: Simulator, bolt: Bolt, card: str) -> None:
+    await sim.click("U0ANA", card, "yes")
+    await sim.fail_next("response_url", status=500)
+    assert (await post(bolt.gestures[0]["response_url"], text="x"))[0] == 500
+    assert (await post(bolt.gestures[0]["response_url"], text="x"))[0] == 200
+
+
 async def test_a_command_is_answered_by_its_ack_or_later(sim: Simulator, bolt: Bolt) -> None:
     async def answer(body: dict[str, Any], ack: Any) -> None:
         await ack("one moment")

@@ -34,6 +34,15 @@ async def test_what_nobody_acknowledged_comes_again_with_its_reason(sim: Simulat
     assert len(bolt.bodies) == 1
 
 
+async def test_acknowledgement_times_are_measured(sim: Simulator, bolt: Bolt) -> None:
+    for _ in range(5):
+        await sim.say("U0ANA", "D0ANA", "x")
+    await sim.wait_settled()
+    traffic = await sim.traffic()
+    assert (traffic["acked"], traffic["pending"], traffic["given_up"]) == (5, 0, 0)
+    assert 0 < traffic["ack_ms"]["p50"] <= traffic["ack_ms"]["max"]
+
+
 async def test_a_lost_acknowledgement_delivers_twice(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.redelivery_timeout = 0.05
     sim.switches.drop_acks = 1
@@ -61,6 +70,14 @@ async def test_an_event_waits_for_a_socket(sim: Simulator, bolt: Bolt) -> None:
     await bolt.connect()
     await sim.wait_settled()
     assert bolt.events[0]["text"] == "are you there?"
+
+
+async def test_events_overtake_one_another_when_asked(sim: Simulator, bolt: Bolt) -> None:
+    sim.switches.jitter = 0.05
+    said = [await sim.say("U0ANA", "D0ANA", str(i)) for i in range(30)]
+    await sim.wait_settled()
+    assert sorted(event["ts"] for event in bolt.events) == said
+    assert [event["ts"] for event in bolt.events] != said
 
 
 async def test_events_are_doubled_when_asked(sim: Simulator, bolt: Bolt) -> None:

@@ -123,5 +123,7 @@ async def test_a_command_that_cannot_start_is_one_line(started: list[subprocess.
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: ASYNC220
     started.append(process)
     _, err = await asyncio.to_thread(process.communicate, None, 20)
+    greeting, err = err.split("\n", 1)
+    assert greeting == f"hermes guard {process.pid}"
     assert err == "cannot start /no/such/program: No such file or directory\n"
     assert process.returncode == 127

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,20 @@ async def test_a_session_lost_by_a_restart_costs_the_caller_nothing() -> None:
 
 
 @asynccontextmanager
+async def serve(answer: Callable[[web.Request], Awaitable[web.Response]]) -> AsyncIterator[int]:
+    app = web.Application()
+    app.router.add_route("*", "/mcp", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield port
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
 async def refusing(status: int, body: str = "") -> AsyncIterator[int]:
     """Answer every request with that status."""
     seen: list[str] = []
@@ -93,16 +107,8 @@ async def refusing(status: int, body: str = "") -> AsyncIterator[int]:
         seen.append(request.headers.get("Authorization", ""))
         return web.Response(status=status, text=body)
 
-    app = web.Application()
-    app.router.add_route("*", "/mcp", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    port = free_port()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    try:
+    async with serve(answer) as port:
         yield port
-    finally:
-        await runner.cleanup()
     assert f"Bearer {TOKEN}" in seen
 
 
@@ -122,6 +128,44 @@ async def test_a_refusal_is_named_with_its_remedy(status: int, words: str, proto
         bench({"t": http(port, protocol=protocol, connect_timeout_s=5)}) as made,
     ):
         assert (made.row().state, made.row().error) == ("down", words)
+
+
+@asynccontextmanager
+async def hanging_up() -> AsyncIterator[tuple[int, list[str]]]:
+    """A server of the 2025 revision that forgets its first client after one listing and never answers a goodbye."""
+    methods: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "DELETE":
+            methods.append("DELETE")
+            await asyncio.sleep(60)
+        if request.method != "POST":
+            return web.Response(status=405)
+        message = await request.json()
+        methods.append(message["method"])
+        if message["method"] == "tools/list" and methods.count("tools/list") == 2:
+            return web.Response(status=404)
+        about = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
+        result = about if message["method"] == "initialize" else {"tools": []}
+        if "id" not in message:
+            return web.Response(status=202)
+        headers = {"Mcp-Session-Id": str(methods.count("initialize"))}
+        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": result}, headers=headers)
+
+    async with serve(answer) as port:
+        yield port, methods
+
+
+async def test_a_server_that_never_answers_a_goodbye_does_not_hold_up_the_next_connection() -> None:
+    async with hanging_up() as (port, methods):
+        async with bench({"t": http(port, protocol="legacy")}, WATCHFUL) as made:
+
+            async def greetings() -> int:
+                return methods.count("initialize")
+
+            await until(greetings, 2)
+            await made.until_state("ready")
+        assert "DELETE" in methods
 
 
 async def test_a_page_that_is_no_mcp_server_is_named() -> None:

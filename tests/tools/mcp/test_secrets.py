@@ -5,7 +5,16 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.mcp.secrets import REDACTED, Redactor, env_secrets, header_secrets, looks_secret, named_secret, url_secrets
+from tools.mcp.secrets import (
+    REDACTED,
+    Redactor,
+    arg_secrets,
+    env_secrets,
+    header_secrets,
+    looks_secret,
+    named_secret,
+    url_secrets,
+)
 
 
 def test_secrets_are_told_by_name_or_by_look() -> None:
@@ -24,6 +33,20 @@ def test_secrets_are_found_in_environment_headers_and_addresses() -> None:
     assert header_secrets({"Authorization": "Bearer abc123", "Accept": "text/plain"}) == ["Bearer abc123", "abc123"]
     assert url_secrets("https://h/x?access_token=abcdef&page=2") == ["abcdef"]
     assert url_secrets("no address") == url_secrets("http://[broken") == []
+
+
+def test_secrets_are_found_on_a_command_line() -> None:
+    args = [
+        "run",
+        "--token",
+        "abc-one",
+        "--api-key=abc-two",
+        "--no-auth",
+        "--verbose",
+        "ghp_abcthree",
+        "db://u:abcfour@h",
+    ]
+    assert set(arg_secrets(args)) == {"abc-one", "abc-two", "ghp_abcthree", "abcfour"}
 
 
 def test_data_without_secrets_is_handed_on_as_it_is() -> None:

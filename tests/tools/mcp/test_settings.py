@@ -1,10 +1,14 @@
 """Reading mcp.json: what it means, and one error that names everything wrong with it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tools.mcp.settings import McpSettings, McpSettingsError, ServerSettings, load_settings
 
@@ -91,6 +95,7 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
 
 def test_a_server_switched_off_may_lack_its_variables() -> None:
     assert one({"command": "x", "args": ["${NOT_SET}"], "disabled": True}).disabled
+    assert one({"url": "http://[", "disabled": True}).target == "an unreadable address"
 
 
 def test_unknown_keys_are_warnings() -> None:
@@ -101,6 +106,39 @@ def test_unknown_keys_are_warnings() -> None:
     assert [all(key in warning for key in (key,)) for key, warning in zip(keys, settings.warnings, strict=True)] == [
         True
     ] * 3
+
+
+TEXT = st.text(max_size=8) | st.sampled_from(["npx", "${A}", "${A:-b}", "${", "\0"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+TEXTS, MAPPING = st.lists(TEXT, max_size=3), st.dictionaries(TEXT, TEXT, max_size=3)
+OPTIONS = {
+    "args": TEXTS,
+    "env": MAPPING,
+    "headers": MAPPING,
+    "cwd": TEXT,
+    "type": st.sampled_from(["stdio", "http", "sse"]),
+    "tools": st.fixed_dictionaries({}, optional={"allow": TEXTS, "deny": TEXTS}) | JSON,
+    "disabled": st.booleans(),
+    "timeout_s": st.floats(),
+}
+PLACES = st.sampled_from([{"command": "x"}, {"url": "http://h:80/"}, {"url": "https://[::1]"}, {"url": "http://["}, {}])
+ENTRY = st.builds(lambda place, more: place | more, PLACES, st.fixed_dictionaries({}, optional=OPTIONS)) | JSON
+NAME = st.sampled_from(["a", "b", "a_b", "B"]) | TEXT
+
+
+@given(st.dictionaries(NAME, ENTRY, max_size=2))
+def test_whatever_json_says_is_either_usable_or_one_error(servers: dict[str, Any]) -> None:
+    try:
+        settings = load_settings({"mcpServers": servers}, {})
+    except McpSettingsError:
+        return
+    for server in settings.servers:
+        assert (server.command is None) != (server.url is None) or server.disabled
+        assert server.target is not None
 
 
 def test_servers_may_stand_inline_without_the_outer_key() -> None:
@@ -143,6 +181,11 @@ def test_settings_printed_show_no_secret() -> None:
     entry = {"command": "x", "args": [SECRET], "env": {"PASSWORD": SECRET}}
     assert SECRET not in repr(one(entry))
     assert SECRET not in repr(one({"url": f"http://h/?token={SECRET}", "headers": {"X-Key": SECRET}}))
+
+
+def test_settings_and_guard_are_read_without_the_heavy_sdk() -> None:
+    code = "import sys, tools.mcp.settings, tools.mcp.guard; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_example_file_is_valid() -> None:

@@ -1,0 +1,40 @@
+"""Serves the page from the package: what people see of the simulator in a browser."""
+
+from pathlib import Path
+
+from aiohttp import web
+
+FOLDER = Path(__file__).parent / "page"
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src https: data:; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Assets:
+    """The files of the page, read once; nothing else of the disk can be asked for."""
+
+    def __init__(self) -> None:
+        self._files = {path.name: path.read_bytes() for path in FOLDER.iterdir() if path.suffix in KINDS}
+
+    def add_routes(self, application: web.Application) -> None:
+        """Serve the page at `/`, at every permalink, and its files under `/page/`."""
+        application.router.add_get("/", self._index)
+        application.router.add_get("/archives/{channel}/{message}", self._index)
+        application.router.add_get("/page/{name}", self._file)
+
+    async def _index(self, request: web.Request) -> web.StreamResponse:
+        del request
+        return self._answer("index.html")
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if name not in self._files:
+            raise web.HTTPNotFound
+        return self._answer(name)
+
+    def _answer(self, name: str) -> web.Response:
+        kind = KINDS[Path(name).suffix]
+        return web.Response(body=self._files[name], content_type=kind, charset="utf-8", headers=HEADERS)

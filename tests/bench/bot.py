@@ -1,0 +1,72 @@
+"""The process that is measured: Hermes alone. It reads commands on standard input and answers with JSON lines.
+
+`stats` → CPU seconds, commits, resident bytes, turns ended; `wait N` → the same once N turns ended and are delivered.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bot.app import Hermes
+from bot.config import Config
+
+
+def config(folder: str, slack: str, model: str) -> Config:
+    """The configuration of the measured bot: what `hermes run` would have."""
+    return Config.model_validate(
+        {
+            "model": {"name": "bench", "base_url": model},
+            "bot_token": SecretStr("xoxb-simulator"),
+            "app_token": SecretStr("xapp-simulator"),
+            "slack_api_url": slack,
+            "database_url": f"sqlite+aiosqlite:///{folder}/hermes.db",
+            "data_dir": folder,
+            "http_port": 0,
+        }
+    )
+
+
+def resident() -> int:
+    """Bytes in memory now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def stats(hermes: Hermes) -> dict[str, float]:
+    use = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "cpu": use.ru_utime + use.ru_stime,
+        "commits": hermes.db.commits,
+        "resident": resident(),
+        "turns": hermes.metrics.turns,
+        "at": time.perf_counter(),
+    }
+
+
+async def main() -> None:
+    hermes = Hermes(config(*sys.argv[1:4]))
+    await hermes.start()
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    while line := (await reader.readline()).decode().split():
+        if line[0] == "wait":
+            while hermes.metrics.turns < int(line[1]) or hermes.runner.busy:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.002)
+        if line[0] == "collect":
+            gc.collect()
+        sys.stdout.write(json.dumps(stats(hermes)) + "\n")
+        sys.stdout.flush()
+    await hermes.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -172,10 +172,8 @@ class Actor:
             self._carry_out(act)
         if at_rest(advanced.session):
             self._set_timer(None)
-        elif advanced.answer_key is not None:
+        elif advanced.answer_key is not None or self._timer is None:  # None: it was taken over from another process
             self._arm(advanced.session, advanced.worked)
-        if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
 
     def _carry_out(self, act: do.Act) -> None:
         session = self._known()

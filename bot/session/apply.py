@@ -38,8 +38,8 @@ class Applied:
 
 
 def answer_key(session: Session) -> str:
-    """Return the key that marks the messages of the answer begun with this request."""
-    return f"{session.id[:13]}-{session.turn}-{session.step}"
+    """Return a fresh key for the messages of an answer. A parked step goes on with its own number: that is not enough."""
+    return f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
 
 
 def write(tx: Tx, world: World, session: Session, effect: do.Effect, done: Applied) -> None:

@@ -116,8 +116,11 @@ async def _settle(deps: Deps, key: str, parts: list[Delivery], ours: list[Posted
     reason = next((d.content["interrupt"] for d in parts if d.content.get("interrupt")), None)
     word = end_word(reason, locale, "") if reason else say("end.interrupted", locale)
     paused = any(d.content.get("pause") for d in parts)
+    for part, message in zip(parts, ours, strict=False):
+        if part.ts is None:  # found here: it must not be taken for another answer later
+            deps.db.write_soon(deliveries.opened, key, part.part, message.ts, deps.now())
     for message in ours:
-        if message.streaming or (text is None and not paused):
+        if message.streaming or (text is None and not paused and not ends_with(message.text, word)):
             await deps.chat.close_stream(session.thread.channel, message.ts, "" if paused else word)
     if text is not None:
         await deps.chat.post(session.thread, text, key=key)

@@ -113,6 +113,7 @@ def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> 
         inbox.mark(work.tx, [row.id], "taken", work.session.turn)
         if row.kind == "verdict":
             work.feed(Decided(row.data["call"], row.data["verdict"], tuple(row.data["by"])))
+            work.done.cards = True
         elif row.kind == "stop":
             _stop(work, row, partial)
         else:

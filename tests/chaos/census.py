@@ -24,7 +24,6 @@ QUESTIONS = {
     "outcome waiting": "SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind = 'outcome'",
 }
 AT_WORK = frozenset(QUESTIONS) - {"approval open"}
-LEFTOVERS = {**{name: QUESTIONS[name] for name in AT_WORK}, "approval open": QUESTIONS["approval open"]}
 
 
 @contextmanager
@@ -53,10 +52,15 @@ def found(database: Path) -> Counter[str]:
         return Counter({name: n for name, q in QUESTIONS.items() if (n := db.execute(q).fetchone()[0])})
 
 
+def leftovers(database: Path) -> list[str]:
+    """Name what is still under way."""
+    return [f"{n} × {name}" for name, n in found(database).items()]
+
+
 def faults(database: Path) -> list[str]:
     """Name everything that should not be there once all work is done."""
+    wrong = leftovers(database)
     with copied(database) as db:
-        wrong = [f"{n} × {name}" for name, q in LEFTOVERS.items() if (n := db.execute(q).fetchone()[0])]
         if (word := db.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
             wrong.append(f"integrity: {word}")
         if db.execute("PRAGMA foreign_key_check").fetchone():

@@ -50,16 +50,15 @@ class Crowd:
         return self._next - len(self.done)
 
     async def finish(self, seconds: float) -> None:
-        """Ask for nothing more and wait for every answer; fail with what is missing."""
+        """Ask for nothing more and wait for every answer; who decides goes on. Raises TimeoutError."""
         self._stopping.set()
-        talks, decide = self._tasks[:-1], self._tasks[-1]
+        talks = self._tasks[:-1]
         done, late = await asyncio.wait(talks, timeout=seconds)
-        for task in late:
-            task.cancel()
-        decide.cancel()
-        await asyncio.gather(*late, decide, return_exceptions=True)
         for task in done:
             task.result()
+        if late:
+            missing = sorted({n for c in self.conversations for n in c.jobs} - self.done)
+            raise TimeoutError(f"without an answer: {missing}")
 
     async def close(self) -> None:
         """Leave no task behind."""
@@ -108,7 +107,7 @@ class Crowd:
 
     async def _decide(self) -> None:
         while True:
-            for here in [c for c in self.conversations if not self.done.issuperset(c.jobs)]:
+            for here in self.conversations[-30:]:
                 for message in self.sim.thread(PLACE, here.root):
                     if button := self._choice(message):
                         await self._press(message, button)

@@ -53,6 +53,7 @@ class Actor:
         self._last: dict[str, asyncio.Task[None]] = {}
         self._cancels: dict[str, asyncio.Event] = {}
         self._voice = Voice(deps)
+        self._cards_doubtful = False
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
@@ -147,7 +148,7 @@ class Actor:
         if advanced.successor is not None:
             self._house.wake(advanced.successor)
         if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
+            self._once("cards", self._show_cards)
         if advanced.notices:
             self._once("notices", lambda: deliver_notices(self.deps, self.id))
         if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
@@ -226,6 +227,9 @@ class Actor:
         self._voice.show_call(act.call, "", "complete" if good else "error", event.outcome.error)
         self.feed(event)
 
+    async def _show_cards(self) -> None:
+        self._cards_doubtful = not await show_cards(self.deps, self.id, doubtful=self._cards_doubtful)
+
     # --- time
 
     def _arm(self, session: Session, worked: float) -> None:
@@ -250,7 +254,8 @@ class Actor:
         owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
         if owed:
             self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
-        self._once("cards", lambda: show_cards(self.deps, self.id, resumed=True))
+        self._cards_doubtful = True
+        self._once("cards", self._show_cards)
         self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:

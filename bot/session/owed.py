@@ -59,7 +59,8 @@ async def _notice(deps: Deps, key: str, delivery: Delivery) -> None:
     except ChatError as error:
         _tried(deps, key, delivery, error)
         return
-    deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
+    # At once, not with the next commit: the next look must not find it owed.
+    await deps.db.write(deliveries.settle, key, DeliveryState.SENT, deps.now())
 
 
 def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:

@@ -133,4 +133,3 @@ class Crowd:
         except (Refusal, TimeoutError):
             return
         self.clicks += answer.acked
-

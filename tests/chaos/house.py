@@ -56,7 +56,13 @@ class House:
         with self.log.open("ab") as log:
             hermes = Path(sys.executable).with_name("hermes")
             self._process = await asyncio.create_subprocess_exec(
-                str(hermes), "run", cwd=self.folder, env=self._env, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+                str(hermes),
+                "run",
+                cwd=self.folder,
+                env=self._env,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.pid = self._process.pid
 

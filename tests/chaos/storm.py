@@ -92,6 +92,7 @@ class Storm:
                 await crowd.close()
                 await house.close()
             self.report.faults += self._look(house, sim, crowd, model)
+            (self._folder / "threads.txt").write_text("\n".join(_written(sim, crowd)))
             self.report.jobs, self.report.clicks = crowd.asked, crowd.clicks
         self.report.seconds = time.monotonic() - began
         return self.report
@@ -181,3 +182,16 @@ class Storm:
         wrong += [f"card {key} has no row" for key in shown if key not in known and not re.search(r"-\d+-", key)]
         twice = [(n, crowd.happened(f"mark-{n}")) for n in range(crowd.asked)]
         return wrong + [f"mark-{n} was left {times} times" for n, times in twice if times > 1]
+
+
+def _written(sim: Simulator, crowd: Crowd) -> list[str]:
+    """Return every thread as it stands, for whoever looks for the cause of a fault."""
+    lines = []
+    for here in crowd.conversations:
+        lines.append(f"--- {here.root}: {here.jobs}")
+        for m in sim.thread(PLACE, here.root):
+            key = m.metadata["event_payload"]["key"] if m.metadata else ""
+            lines.append(
+                f"{m.ts} {m.user} {m.streaming_state or ''} {key} | {m.text[-100:]!r} {[b.text for b in m.buttons]}"
+            )
+    return lines

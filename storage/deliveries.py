@@ -39,8 +39,13 @@ def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
 
 
 def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
-    """Record what a turn's answer says as a whole: from now on it is owed even if this process ends."""
-    mine = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
+    """Record what a turn's newest answer says as a whole: from now on it is owed even if this process ends.
+
+    An older one that an earlier process left is not touched: it would be delivered as well.
+    """
+    answers = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
+    newest = select(deliveries.c.key).where(*answers).order_by(deliveries.c.id.desc()).limit(1).scalar_subquery()
+    mine = (*answers, deliveries.c.key == newest)
     values = {"content": content, "state": DeliveryState.SENDING, "updated": now}
     tx.execute(update(deliveries).where(*mine, deliveries.c.state.in_(OWED)).values(**values))
 

@@ -7,14 +7,15 @@ process may, between any two lines.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from itertools import chain, repeat
 from typing import Any, Protocol
 
 from bot.session import effects as do
 from bot.session.asking import ask
-from bot.session.calling import run_tool
+from bot.session.calling import broken_inside, run_tool
 from bot.session.cards import show_cards
 from bot.session.deps import Deps
-from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped
+from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
 from bot.session.owed import deliver_notices, read_owed, reconcile, tell
 from bot.session.step import Advanced, advance
@@ -116,6 +117,9 @@ class Actor:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
+            for job in self._jobs:  # there are some only if the loop failed: who comes next must not meet them
+                job.cancel()
+            await asyncio.gather(*self._jobs, return_exceptions=True)
             self._house.ended(self)
 
     def _idle(self) -> bool:
@@ -124,7 +128,7 @@ class Actor:
 
     async def _advance(self, event: Event | None) -> Advanced | None:
         """Commit one step. A store that fails is tried again: losing the event would lose the work behind it."""
-        for delay in (*RETRY_SECONDS, None):
+        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
                 return await self.deps.db.write(
                     advance,
@@ -137,7 +141,7 @@ class Actor:
                 )
             except StorageError as error:
                 log.error("a step could not be stored", extra={"session": self.id, "reason": str(error)})
-                if delay is None or self.closing:
+                if self.closing:
                     return None
                 await asyncio.sleep(delay)
         return None
@@ -206,22 +210,29 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
-        if act.number == 1:
-            await self.deps.ready()
-        reply = await self._voice.reply(self._known())
         try:
+            if act.number == 1:
+                await self.deps.ready()
+            reply = await self._voice.reply(self._known())
             event: Event = await ask(self.deps, self.id, act, reply)
+            if isinstance(event, Replied) and event.calls:
+                reply.end_step()
         except StorageError as error:
             log.error("a request could not be made", extra={"session": self.id, "reason": str(error)})
-            event = ModelFailed(act.turn, act.step, "storage", reply.shown)
-        if isinstance(event, Replied) and event.calls:
-            reply.end_step()
+            event = ModelFailed(act.turn, act.step, "storage", self._voice.shown)
+        except Exception:
+            log.exception("a request failed inside", extra={"session": self.id})
+            event = ModelFailed(act.turn, act.step, "internal", self._voice.shown)
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
-        event = await run_tool(
-            self.deps, act, cancel, lambda name: self._voice.show_call(act.call, name, "in_progress")
-        )
+        try:
+            event = await run_tool(
+                self.deps, act, cancel, lambda name: self._voice.show_call(act.call, name, "in_progress")
+            )
+        except Exception as error:
+            log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
+            event = ToolFinished(act.call, act.attempt, broken_inside(error))
         self._cancels.pop(act.call, None)
         good = event.outcome.state is CallState.SUCCEEDED
         self._voice.show_call(act.call, "", "complete" if good else "error", event.outcome.error)

@@ -38,7 +38,7 @@ class Applied:
 
 
 def answer_key(session: Session) -> str:
-    """Return a fresh key for the messages of an answer. A parked step goes on with its own number: that is not enough."""
+    """Return a fresh key for the messages of an answer. Turn and step do not suffice: a parked step goes on."""
     return f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
 
 

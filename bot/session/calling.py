@@ -9,8 +9,9 @@ from bot.session.deps import Deps
 from bot.session.effects import RunTool
 from bot.session.events import ToolFinished
 from storage import ledger, people, sessions, turns
-from storage.db import Tx
+from storage.db import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from tools.declaration import failed
 from tools.review import Outcome, recheck
 
 
@@ -67,3 +68,11 @@ async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, show: Callab
     outcome = await deps.executor.run(tool, errand.call, context, on_attempt=again, cancel=cancel)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)
+
+
+def broken_inside(error: Exception) -> Outcome:
+    """Return the outcome of a dispatch that we failed ourselves. The store is only asked before an attempt begins."""
+    if isinstance(error, StorageError):
+        words = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
+        return Outcome(CallState.FAILED, words, error="storage")
+    return Outcome(CallState.UNKNOWN, "", error="internal")

@@ -39,15 +39,17 @@ def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
 
 
 def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
-    """Record what a turn's newest answer says as a whole: from now on it is owed even if this process ends.
-
-    An older one that an earlier process left is not touched: it would be delivered as well.
-    """
-    answers = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
-    newest = select(deliveries.c.key).where(*answers).order_by(deliveries.c.id.desc()).limit(1).scalar_subquery()
-    mine = (*answers, deliveries.c.key == newest)
+    """Record what a turn's open answer says as a whole: from now on it is owed even if this process ends."""
+    mine = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
     values = {"content": content, "state": DeliveryState.SENDING, "updated": now}
-    tx.execute(update(deliveries).where(*mine, deliveries.c.state.in_(OWED)).values(**values))
+    tx.execute(update(deliveries).where(*mine, deliveries.c.state == DeliveryState.PENDING).values(**values))
+
+
+def inherit(tx: Tx, session: str) -> None:
+    """Answers that an earlier process left open are over: what their turn says from now on belongs to another."""
+    mine = (deliveries.c.session == session, deliveries.c.kind == "answer")
+    pending = deliveries.c.state == DeliveryState.PENDING
+    tx.execute(update(deliveries).where(*mine, pending).values(state=DeliveryState.SENDING))
 
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:

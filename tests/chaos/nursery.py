@@ -1,12 +1,8 @@
-"""Starts `hermes run` quickly: everything is imported once, each order on stdin forks a fresh process.
-
-The children are the real command, from `bot.cli.main` on; only the seconds of importing are saved.
-"""
+"""Starts `hermes run` quickly: an interpreter that has imported everything forks a fresh process for each order."""
 
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +10,12 @@ from typing import Any
 
 
 class Nursery:
-    """The other end of this module run as a process."""
+    """The other end of `tests.chaos.forker`."""
 
     def __init__(self) -> None:
         root = str(Path(__file__).parents[2])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.chaos.nursery"],
+            [sys.executable, "-m", "tests.chaos.forker"],
             cwd=root,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -47,51 +43,3 @@ class Nursery:
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         return self._process.stdout.readline()
-
-
-def child(order: dict[str, Any]) -> None:
-    """Become `hermes run`."""
-    from bot.cli import main
-
-    out = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((null, 0), (out, 1), (out, 2)):
-        os.dup2(source, target)
-    os.environ.clear()
-    os.environ.update(order["env"])
-    os.chdir(order["folder"])
-    sys.argv = ["hermes", "run"]
-    try:
-        main()
-    except SystemExit as end:
-        sys.stdout.flush()
-        os._exit(int(end.code or 0))
-    finally:
-        os._exit(70)
-
-
-def serve() -> None:
-    """Obey orders until stdin ends, then leave nothing running."""
-    import bot.cli
-    import tools.mcp.hub  # noqa: F401 - loaded on demand by the bot: here for speed
-
-    living: set[int] = set()
-    for line in sys.stdin:
-        order = json.loads(line)
-        if "wait" in order:
-            pid = order["wait"]
-            answer = os.waitpid(pid, 0)[1]
-            living.discard(pid)
-        else:
-            answer = os.fork()
-            if answer == 0:
-                child(order)
-            living.add(answer)
-        sys.stdout.write(f"{answer}\n")
-        sys.stdout.flush()
-    for pid in living:
-        os.kill(pid, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    serve()

@@ -1,5 +1,6 @@
 """One Hermes, one Slack, one model: what crash tests do and see."""
 
+import asyncio
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,14 @@ class Scene:
     async def kill(self) -> None:
         await self.house.end(signal.SIGKILL)
         await self.sim.wait_for(lambda: not self.sim.sockets.connected, timeout=10)
+
+    async def lose(self, method: str, *, effect: bool) -> None:
+        """Let the next call of a method hang, or do its work and lose the answer; then looking for it hangs."""
+        if effect:
+            await self.sim.fail_next(method, drop=True, effect=True)
+            await self.sim.fail_next("conversations.replies", delay=60)
+        else:
+            await self.sim.fail_next(method, delay=60)
 
     async def restart(self) -> None:
         """Kill it and start it again on the same data, in a healthy Slack."""
@@ -98,7 +107,9 @@ class Scene:
     async def tool_waits(self) -> None:
         """Wait until a tool has begun and waits for the file."""
 
+        sign = Path(f"{self.signpost}.waiting")
+
         async def waits() -> bool:
-            return Path(f"{self.signpost}.waiting").exists()
+            return await asyncio.to_thread(sign.exists)
 
         await until(waits, True)

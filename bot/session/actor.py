@@ -18,7 +18,7 @@ from bot.session.cards import show_cards
 from bot.session.deps import Deps
 from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
-from bot.session.owed import deliver_notices, read_owed, reconcile, tell
+from bot.session.owed import Takeover, deliver_notices, reconcile, tell
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
 from bot.session.voice import Voice
@@ -40,13 +40,13 @@ class House(Protocol):
     """Who keeps the actors."""
 
     def wake(self, session: str) -> None: ...
-    def ended(self, actor: "Actor") -> None: ...
+    def ended(self, actor: "Actor", *, broken: bool = False) -> None: ...
 
 
 class Actor:
     """Owns the tasks of one session; the house is told once, when nothing is left to do."""
 
-    def __init__(self, deps: Deps, session: str, house: "House", *, resumed: bool = False) -> None:
+    def __init__(self, deps: Deps, session: str, house: "House", takeover: Takeover | None = None) -> None:
         self.deps = deps
         self.id = session
         self._house = house
@@ -60,7 +60,7 @@ class Actor:
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
         self.closing = False
-        self.task = asyncio.create_task(self._run(resumed=resumed), name=f"session {session[:8]}")
+        self.task = asyncio.create_task(self._run(takeover), name=f"session {session[:8]}")
 
     # --- events in
 
@@ -101,10 +101,11 @@ class Actor:
 
     # --- the loop
 
-    async def _run(self, *, resumed: bool) -> None:
+    async def _run(self, takeover: Takeover | None) -> None:
+        broken = True
         try:
-            if resumed:
-                await self._resume()
+            if takeover is not None:
+                self._take_over(takeover)
             while True:
                 event = await self._events.get()
                 if not isinstance(event, _Check):
@@ -113,6 +114,7 @@ class Actor:
                         break
                     await self._act(advanced)
                 if self._idle():
+                    broken = False
                     break
         except Exception:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
@@ -121,7 +123,7 @@ class Actor:
             for job in self._jobs:  # there are some only if the loop failed: who comes next must not meet them
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
-            self._house.ended(self)
+            self._house.ended(self, broken=broken)
 
     def _idle(self) -> bool:
         resting = self._session is None or at_rest(self._session) or self.closing
@@ -262,13 +264,13 @@ class Actor:
 
     # --- beginning and end
 
-    async def _resume(self) -> None:
-        """Take over what an earlier process owed."""
-        owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
-        if owed:
-            self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
+    def _take_over(self, found: Takeover) -> None:
+        """Go on with what an earlier process left."""
+        if found.owed:
+            self._voice.follow(self.begin("owed", reconcile(self.deps, found)))
         self._cards_doubtful = True
-        self._once("cards", self._show_cards)
+        if found.cards:
+            self._once("cards", self._show_cards)
         self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:

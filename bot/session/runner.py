@@ -21,7 +21,7 @@ class Runner:
     def __init__(self, deps: Deps) -> None:
         self.deps = deps
         self._actors: dict[str, Actor] = {}
-        self._courtesies: set[asyncio.Task[None]] = set()
+        self._courtesies: set[asyncio.Task[Any]] = set()
         self._broken: set[str] = set()
         self._closing = False
 
@@ -94,7 +94,7 @@ class Runner:
         if self._actors.get(actor.id) is actor:
             del self._actors[actor.id]
 
-    def _courtesy(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+    def _courtesy(self, work: Coroutine[Any, Any, Any]) -> None:
+        task: asyncio.Task[Any] = asyncio.create_task(work)
         self._courtesies.add(task)
         task.add_done_callback(self._courtesies.discard)

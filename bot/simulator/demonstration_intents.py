@@ -33,7 +33,7 @@ FILE_NAME = (
     r"|[\u4e00-\u9fff]{1,12}\.(?:txt|md|csv|json|yaml)\b"
 )
 CHANNEL = (
-    rf"<#[A-Z0-9]+(?:\|[^>]*)?>|{_BEFORE}#[\w\u3400-\u9fff-]+(?: \([CG][A-Z0-9]+\))?"
+    rf"<#[A-Z0-9]+(?:\|[^>]*)?>|{_BEFORE}#(?:[A-Za-z0-9_-]+|[\u3400-\u9fff]+)(?: \([CG][A-Z0-9]+\))?"
     rf"|{_BEFORE}[CG](?=[A-Z]*[0-9])[A-Z0-9]{{7,10}}{_AFTER}"
 )
 ABOUT_ME = r"(?<!tell )(?<!show )(?<!give )(?<!let )(?<!remind )\bme\b|\b(?:my|mine|i|i'm|i've)\b|我"

@@ -18,6 +18,7 @@ from bot.model.adapter import ModelSettings, OpenAIModel
 from bot.parts import engine_settings, outside_link, policy_of, render_answer, rules_of, tools_of
 from bot.ports import ChatError, Clock
 from bot.session import approving
+from bot.session.acquaintances import Acquaintances
 from bot.session.commands import Commands
 from bot.session.deps import Deps
 from bot.session.door import Door
@@ -106,6 +107,7 @@ class Hermes:
         commands = Commands(self._registry, self._missing, outside_link)
         world = World(
             rules=rules_of(config, self.chat.me.user, self.chat.me.team),
+            known=Acquaintances(),
             now=self.now,
             fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,

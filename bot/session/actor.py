@@ -7,6 +7,7 @@ process may, between any two lines.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, Protocol
 
 from bot.session import effects as do
@@ -21,7 +22,7 @@ from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
 from bot.session.voice import Voice
 from storage.db import StorageError
-from storage.records import CallState, Session
+from storage.records import Session
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
@@ -128,7 +129,7 @@ class Actor:
                 return await self.deps.db.write(
                     advance,
                     self.deps.world,
-                    self.id,
+                    self._session or self.id,
                     event,
                     tried=self._tried,
                     partial=self._voice.shown,
@@ -155,6 +156,7 @@ class Actor:
 
     async def _learn(self, advanced: Advanced) -> None:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
+        self._session = None  # kind and sharing of the place may be known now
         self._tried |= tried
         for user in refused:
             self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
@@ -220,12 +222,8 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
-        event = await run_tool(
-            self.deps, act, cancel, lambda name: self._voice.show_call(act.call, name, "in_progress")
-        )
+        event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
         self._cancels.pop(act.call, None)
-        good = event.outcome.state is CallState.SUCCEEDED
-        self._voice.show_call(act.call, "", "complete" if good else "error", event.outcome.error)
         self.feed(event)
 
     # --- time

@@ -8,11 +8,12 @@ from typing import Any
 from bot.memory import recall
 from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
 from bot.session import compaction, context, prompt
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.effects import AskModel
 from bot.session.events import ModelFailed, Proposed, Replied
 from bot.session.tokens import calibrate, count
-from storage import ledger, people, sessions, transcripts, turns
+from storage import ledger, sessions, transcripts, turns
 from storage.db import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.review import review
@@ -37,14 +38,13 @@ class Packet:
     unknown: frozenset[str]
 
 
-def read_packet(tx: Tx, session: str, number: int) -> Packet:
+def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Packet:
     """Read what a request for turn `number` needs."""
     state = sessions.load(tx, session)
     beside = sessions.context_of(tx, session)
     turn = turns.get(tx, session, number) or Turn(session, number, state.requester)
-    person = people.person(tx, state.thread.team, turn.requester)
-    place = people.place(tx, state.thread.team, state.thread.channel)
-    where = place[0] if place else None
+    person = known.person(tx, state.thread.team, turn.requester)
+    where = known.place(tx, state.thread.team, state.thread.channel)
     memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, session, beside["summary_seq"])
     return Packet(state, beside, entries, turn, person, where, memories, ledger.unknown(tx, session))
@@ -52,7 +52,7 @@ def read_packet(tx: Tx, session: str, number: int) -> Packet:
 
 async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied | ModelFailed:
     """Make the request; an endpoint that says it does not fit is asked once more after compaction."""
-    packet = await deps.db.read(read_packet, session, act.turn)
+    packet = await deps.db.read(read_packet, session, act.turn, deps.world.known)
     if _history_tokens(packet) > deps.settings.history_tokens:
         packet = await compact(deps, packet, deps.settings.history_tokens * COMPACT_TO)
     try:
@@ -141,7 +141,7 @@ async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
     summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
     await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
     log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})
-    return await deps.db.read(read_packet, packet.session.id, packet.turn.number)
+    return await deps.db.read(read_packet, packet.session.id, packet.turn.number, deps.world.known)
 
 
 def _stuck(packet: Packet, calls: tuple[ModelCall, ...]) -> bool:

@@ -8,7 +8,7 @@ from bot.memory.answer import Answer
 from bot.session.approving import stop_here
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import people, sessions
+from storage import sessions
 from storage.db import Tx
 from storage.records import InboxRow, Person, Place, Session
 from tools.registry import Registry
@@ -44,7 +44,7 @@ class Commands:
 
     def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
         """Answer a `!word` in a thread; what is about one person's memory only they see."""
-        person, place = known(tx, session.thread.team, row.user, session.thread.channel, session)
+        person, place = known(tx, world, row.user, session.thread.channel, session)
         word, rest = row.data["word"], row.data["rest"]
         match word:
             case "new":
@@ -87,11 +87,12 @@ class Commands:
         return "\n".join([say("command.tools_head", locale), *lines])
 
 
-def known(tx: Tx, team: str, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
+def known(tx: Tx, world: World, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
     """Return who and where as far as is known; an unknown place counts as the narrowest."""
-    person = people.person(tx, team, user) or Person(team, user, user)
-    found = people.place(tx, team, channel)
+    team = world.rules.team
+    person = world.known.person(tx, team, user) or Person(team, user, user)
+    found = world.known.place(tx, team, channel)
     if found is not None:
-        return person, found[0]
+        return person, found
     kind = session.kind if session else "im" if channel.startswith("D") else "private"
     return person, Place(team, channel, kind, session.shared if session else False)

@@ -41,7 +41,7 @@ class Door:
 
     async def receive(self, incoming: Incoming) -> None:
         """Make what arrived durable; only what is new wakes its session."""
-        got = await self._db.write_first(receive, incoming, self._world.rules, self._world.now())
+        got = await self._db.write_first(receive, incoming, self._world.rules, self._world.known, self._world.now())
         thread = Thread(incoming.team, incoming.channel, incoming.root)
         if got.tell is not None:
             self._runner.tell(thread, incoming.user, got.tell)
@@ -79,7 +79,7 @@ class Door:
         return answer
 
     def _command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[Answer, list[str]]:
-        person, place = known(tx, self._world.rules.team, user, channel)
+        person, place = known(tx, self._world, user, channel)
         if name == "/memory":
             return memory_commands.run(tx, person, place, text, self._world.now()), []
         return self._commands.hermes(tx, self._world, person, place, text)
@@ -89,7 +89,7 @@ class Door:
         return await self._db.write_first(self._press, user, channel, action, value)
 
     def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> Answer:
-        person, place = known(tx, self._world.rules.team, user, channel)
+        person, place = known(tx, self._world, user, channel)
         return memory_commands.press(tx, person, place, action, value, self._world.now())
 
 

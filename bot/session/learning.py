@@ -9,7 +9,8 @@ from bot.ports import ChatError, Posted
 from bot.session.deps import Deps
 from bot.session.follow_ups import Rules, may_use
 from bot.session.rows import Needs
-from storage import inbox, people, sessions
+from bot.session.world import World
+from storage import inbox, sessions
 from storage.db import Tx
 from storage.records import Person, Place, Session
 
@@ -41,7 +42,7 @@ async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[s
     if needs.history and history is None:
         tried.add("history")
     learnt = Learnt(tuple(p for p in found if p), place, history, frozenset(tried))
-    refused = await deps.db.write(store, session.id, learnt, deps.world.rules, deps.now())
+    refused = await deps.db.write(store, session.id, learnt, deps.world, deps.now())
     return learnt.tried, refused
 
 
@@ -78,22 +79,22 @@ async def _history(deps: Deps, session: Session) -> tuple[Posted, ...] | None:
         return None
 
 
-def store(tx: Tx, session: str, learnt: Learnt, rules: Rules, now: float) -> list[str]:
+def store(tx: Tx, session: str, learnt: Learnt, world: World, now: float) -> list[str]:
     """Store what was learnt and settle who may open a turn; return the people who may not."""
     state = sessions.load(tx, session)
     if learnt.place is not None:
-        people.put_place(tx, learnt.place, now)
+        world.known.learn_place(tx, learnt.place, now)
         sessions.put(tx, session, kind=learnt.place.kind, shared=learnt.place.shared)
     if learnt.history is not None:
-        _keep_history(tx, state, learnt.history, rules, now)
+        _keep_history(tx, state, learnt.history, world.rules, now)
     if learnt.history is not None or "history" in learnt.tried:
         sessions.put(tx, session, hydrated=True)
     if "history" in learnt.tried:
         _note(tx, state, now)
     refused = []
     for person in learnt.people:
-        people.put_person(tx, person)
-        access = may_use(rules.access, person, state.thread.channel, now)
+        world.known.learn_person(tx, person)
+        access = may_use(world.rules.access, person, state.thread.channel, now)
         if inbox.settle_access(tx, session, person.id, access) and access == "refused":
             refused.append(person.id)
     return refused

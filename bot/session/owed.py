@@ -11,7 +11,7 @@ from bot.ports import Button, ChatError, Posted
 from bot.session.deps import Deps
 from bot.session.voice import end_word
 from bot.texts import say
-from storage import deliveries, people, sessions
+from storage import deliveries, sessions
 from storage.db import Tx
 from storage.records import Delivery, DeliveryState, Thread
 
@@ -26,15 +26,9 @@ def read_owed(tx: Tx, session: str, team: str) -> Owed:
     return deliveries.owed(tx, session, team)
 
 
-def locale_of(tx: Tx, team: str, user: str) -> str:
-    """Return a person's locale, English for one not known."""
-    person = people.person(tx, team, user)
-    return person.locale if person else "en-US"
-
-
 async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -> None:
     """Whisper a sentence to a person in a thread. Never raises: it is a courtesy."""
-    locale = await deps.db.read(locale_of, thread.team, user)
+    locale = await deps.db.read(deps.world.known.locale, thread.team, user)
     try:
         await deps.chat.whisper(thread, user, say(key, locale, **values))
     except ChatError as error:
@@ -112,7 +106,7 @@ async def _settle(deps: Deps, key: str, parts: list[Delivery], ours: list[Posted
         deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
         return
     session = await deps.db.read(sessions.load, first.session)
-    locale = await deps.db.read(locale_of, session.thread.team, session.requester)
+    locale = await deps.db.read(deps.world.known.locale, session.thread.team, session.requester)
     reason = next((d.content["interrupt"] for d in parts if d.content.get("interrupt")), None)
     word = end_word(reason, locale, "") if reason else say("end.interrupted", locale)
     paused = any(d.content.get("pause") for d in parts)

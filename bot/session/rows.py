@@ -6,7 +6,7 @@ from typing import Any
 from bot.session.events import Happened, Item, Said
 from bot.session.slacktext import mentioned_users, readable
 from bot.session.world import World
-from storage import inbox, people, sessions, transcripts, turns
+from storage import inbox, sessions, transcripts, turns
 from storage.db import Tx
 from storage.records import InboxRow, Person, Session
 
@@ -40,9 +40,9 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
     for row in said:
         for user in (row.user, *mentioned_users(row.text)):
             if user and user not in known:
-                known[user] = people.person(tx, session.thread.team, user)
+                known[user] = world.known.person(tx, session.thread.team, user)
     granted = {r.id: r.access == "granted" for r in said}
-    needs = _needs(tx, session, said, known, tried)
+    needs = _needs(tx, world, session, said, known, tried)
     newest = transcripts.newest_source(tx, session.id) if said else None
     items: list[Item] = []
     for row in rows:
@@ -57,15 +57,21 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
 
 
 def _needs(
-    tx: Tx, session: Session, said: list[InboxRow], known: dict[str, Person | None], tried: frozenset[str]
+    tx: Tx,
+    world: World,
+    session: Session,
+    said: list[InboxRow],
+    known: dict[str, Person | None],
+    tried: frozenset[str],
 ) -> Needs:
     opening = [r for r in said if r.kind == "message" and r.addressed]
     if not opening:
         return Needs()
     unsettled = {r.user for r in opening if r.access == "unknown"}
     strangers = {user for user, person in known.items() if person is None}
-    place = people.place(tx, session.thread.team, session.thread.channel) is None and "place" not in tried
-    history = "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
+    thread = session.thread
+    place = "place" not in tried and world.known.place(tx, thread.team, thread.channel) is None
+    history = session.last_turn == 0 and "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
     return Needs(tuple(sorted((unsettled | strangers) - tried)), place, history)
 
 

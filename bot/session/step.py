@@ -10,7 +10,7 @@ from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import deliveries, inbox, people, sessions, turns
+from storage import deliveries, inbox, sessions, turns
 from storage.db import Tx
 from storage.records import Delivery, DeliveryState, InboxRow, Session
 
@@ -65,7 +65,7 @@ class _Transaction:
 def advance(
     tx: Tx,
     world: World,
-    session: str,
+    session: str | Session,
     event: Event | None = None,
     *,
     tried: frozenset[str] = frozenset(),
@@ -74,10 +74,11 @@ def advance(
 ) -> Advanced:
     """Feed `event`, then what is waiting and cannot wait, then the inbox if the session rests or stands at a boundary.
 
+    `session` may be the state that the last `advance` returned: only its actor changes it.
     `tried` are people and things that could not be learnt; `partial` is the text shown so far of the current step;
     without `opening` (shutdown) no turn is opened and no model is asked.
     """
-    work = _Transaction(tx, world, sessions.load(tx, session))
+    work = _Transaction(tx, world, sessions.load(tx, session) if isinstance(session, str) else session)
     if event is not None:
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)
@@ -113,6 +114,7 @@ def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> 
         inbox.mark(work.tx, [row.id], "taken", work.session.turn)
         if row.kind == "verdict":
             work.feed(Decided(row.data["call"], row.data["verdict"], tuple(row.data["by"])))
+            work.done.cards = True
         elif row.kind == "stop":
             _stop(work, row, partial)
         else:
@@ -125,12 +127,8 @@ def _stop(work: _Transaction, row: InboxRow, partial: str) -> None:
     reason: Literal["deleted", "stopped"] = "deleted" if row.data.get("deleted") else "stopped"
     work.feed(Stopped(_meant(work, row), row.user, reason, partial))
     if work.session == before and row.data.get("word"):
-        work.owe(row, Spoken(say("command.stop_none", _locale(work, row.user)), private=True))
-
-
-def _locale(work: _Transaction, user: str) -> str:
-    person = people.person(work.tx, work.session.thread.team, user)
-    return person.locale if person else "en-US"
+        locale = work.world.known.locale(work.tx, before.thread.team, row.user)
+        work.owe(row, Spoken(say("command.stop_none", locale), private=True))
 
 
 def _meant(work: _Transaction, row: InboxRow) -> int:
@@ -158,7 +156,6 @@ def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     session, now = work.session, work.world.now()
     work.feed(Stopped(session.turn, row.user, "stopped", partial, closing=True))
     sessions.save(work.tx, work.session, now)
-    successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now)
-    sessions.put(work.tx, successor.id, hydrated=True)
+    successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now, hydrated=True)
     inbox.move(work.tx, session.id, successor.id)
     return successor.id

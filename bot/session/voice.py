@@ -5,11 +5,12 @@ import logging
 from dataclasses import dataclass
 
 from bot.ports import ChatError, Reply, ReplySpec, SessionStatus, TaskStatus
+from bot.session.acquaintances import Acquaintances
 from bot.session.apply import owe_answer
 from bot.session.deps import Deps
 from bot.session.transition import at_rest
 from bot.texts import say
-from storage import deliveries, people
+from storage import deliveries
 from storage.db import Tx
 from storage.records import Delivery, DeliveryState, Phase, Session
 
@@ -85,7 +86,7 @@ class Voice:
             return answer.reply
         if answer.key is None:
             answer.key = await self._deps.db.write(owe_answer, session, self._deps.now())
-        locale, _ = await self._deps.db.read(_listener, session, "")
+        locale = await self._deps.db.read(self._deps.world.known.locale, session.thread.team, session.requester)
         direct = session.kind == "im"
         spec = ReplySpec(session.thread, session.requester, answer.key, direct=direct, locale=locale)
         answer.reply = self._deps.chat.reply(spec, _Keeper(self._deps, session, answer.key))
@@ -111,7 +112,7 @@ class Voice:
     async def interrupt(self, session: Session, answer: Answer, reason: str, by: str) -> None:
         """Close an answer with a word on why it ends here."""
         reply = await self._opened(session, answer)
-        locale, name = await self._deps.db.read(_listener, session, by)
+        locale, name = await self._deps.db.read(_listener, self._deps.world.known, session, by)
         await reply.interrupt(end_word(reason, locale, name), _status(session))
         self._settle(answer)
 
@@ -138,10 +139,9 @@ def _status(session: Session) -> SessionStatus:
     return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
 
 
-def _listener(tx: Tx, session: Session, by: str) -> tuple[str, str]:
-    person = people.person(tx, session.thread.team, session.requester)
-    stopper = people.person(tx, session.thread.team, by) if by else None
-    return (person.locale if person else "en-US"), (stopper.name if stopper else by)
+def _listener(tx: Tx, known: Acquaintances, session: Session, by: str) -> tuple[str, str]:
+    stopper = known.person(tx, session.thread.team, by) if by else None
+    return known.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
 
 
 def end_word(reason: str, locale: str, name: str) -> str:

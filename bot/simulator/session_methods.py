@@ -30,6 +30,7 @@ def thread_of(desk: Desk, args: Arguments) -> tuple[str, str]:
 
 
 def set_status(desk: Desk, args: Arguments) -> Json:
+    """Set the status of a thread, creating its session."""
     check_custom(desk, args)
     channel, thread_ts = thread_of(desk, args)
     status = args.text("status")
@@ -57,6 +58,7 @@ def answer(desk: Desk, session: AgentSession) -> Json:
 
 
 def rename(desk: Desk, args: Arguments) -> Json:
+    """Give a session a title."""
     channel, thread_ts = thread_of(desk, args)
     session = desk.workspace.session(channel, thread_ts)
     if session is None:
@@ -70,6 +72,7 @@ def rename(desk: Desk, args: Arguments) -> Json:
 
 
 def legacy_status(desk: Desk, args: Arguments) -> Json:
+    """The older status with free text: processing while there is text."""
     check_custom(desk, args)
     place = joined(desk, args.text("channel_id"))
     thread_ts = desk.workspace.thread_root(place.id, args.text("thread_ts")).ts
@@ -86,6 +89,7 @@ def legacy_status(desk: Desk, args: Arguments) -> Json:
 
 
 def legacy_title(desk: Desk, args: Arguments) -> Json:
+    """The older way to name a thread."""
     place = joined(desk, args.text("channel_id"))
     thread_ts = desk.workspace.thread_root(place.id, args.text("thread_ts")).ts
     session = desk.workspace.session(place.id, thread_ts) or move_session(desk, place.id, thread_ts, "active")

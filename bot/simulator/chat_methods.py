@@ -101,6 +101,7 @@ def show(desk: Desk, message: Message) -> None:
     if session and session.note:
         desk.workspace.set_status(message.channel, message.root, "active")
     desk.announcer.posted(message)
+    desk.signs.seen(message.channel, message.root)
     desk.changes.tell("message", message.channel, message.ts)
 
 

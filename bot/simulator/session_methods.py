@@ -14,6 +14,8 @@ STOPPED = "agent_session_stopped"
 def move_session(desk: Desk, channel: str, thread_ts: str, status: str) -> AgentSession:
     """Change Slack's session of a thread and tell who watches."""
     session = desk.workspace.set_status(channel, thread_ts, status)
+    if status == "processing":
+        desk.signs.seen(channel, thread_ts)
     desk.changes.tell("session", channel, thread_ts)
     return session
 
@@ -84,6 +86,8 @@ def legacy_status(desk: Desk, args: Arguments) -> Json:
     status = "processing" if note else "active"
     session = desk.workspace.set_status(place.id, thread_ts, status, limits.LEGACY_STATUS_SECONDS)
     session.note = note
+    if note:
+        desk.signs.seen(place.id, thread_ts)
     desk.changes.tell("session", place.id, thread_ts)
     return {}
 

@@ -52,6 +52,7 @@ class Switches:
     drop_acks: int = 0  # so many acknowledgements are lost on the way; -1 loses all
     silent_sockets: bool = False  # sockets are accepted, but say nothing and answer no ping
     bad_tickets: bool = False  # apps.connections.open answers with an address that refuses
+    ack_timeout: float = 3.0  # of clicks, commands and submissions; slack.md §1.2
     redelivery_timeout: float = 3.0  # slack.md §5.2
     redelivery_delays: tuple[float, ...] = (0.0, 60.0, 300.0)  # slack.md §5.2: almost at once, 1 min, 5 min
 

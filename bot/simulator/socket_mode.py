@@ -16,7 +16,6 @@ from bot.simulator.records import Json
 from bot.simulator.settings import Switches
 from bot.simulator.workspace import APP_ID
 
-ACK_SECONDS = 3.0
 LATENCIES = 100_000  # so many acknowledgement times are kept
 
 
@@ -148,7 +147,7 @@ class SocketMode:
         return envelope
 
     async def send_gesture(self, kind: str, payload: Json, wants_answer: bool) -> Json | None:
-        """Deliver a click, command or submission once; its answer, or None after three seconds (slack.md §1.2)."""
+        """Deliver a click, command or submission once; its answer, or None when none comes in time (slack.md §1.2)."""
         envelope = Envelope(kind, payload, asyncio.get_running_loop().create_future(), wants_answer)
         return await self._launch(envelope).acked
 
@@ -169,7 +168,7 @@ class SocketMode:
         send = loop.create_task(self._send(line, envelope.frame()))
         self._sends.add(send)
         send.add_done_callback(self._sends.discard)
-        wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else ACK_SECONDS
+        wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else self._switches.ack_timeout
         envelope.timer = loop.call_later(wait, self._failed, envelope)
 
     async def _send(self, line: Line, frame: str) -> None:

@@ -48,6 +48,8 @@ class Writing:
             files=uploads,
             client_msg_id=secrets.token_hex(16),
         )
+        if BOT in place.members and (place.kind == "im" or f"<@{BOT}" in message.text):
+            self._desk.signs.asked(channel, message.root)
         return self._show(message)
 
     async def bot_says(

@@ -103,9 +103,9 @@ class Stream:
                 await self.page.desk.client.call("chat.stopStream", args, thread=self.page.spec.thread.root)
                 return not (self._doubtful or tried)
             except ChatError as error:
-                if error.code in {*TOO_LONG, STOPPED}:
+                if error.code == STOPPED or (error.code in TOO_LONG and not tried):
                     raise
-                if error.code in ENDED:
+                if error.code in ENDED or (tried and not passing(error)):
                     return False
                 if error.code in PAYLOAD and len(args) > 2:
                     log.warning("a stream could not be closed with its last items: %s", error.code)

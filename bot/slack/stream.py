@@ -91,6 +91,10 @@ class Stream:
         page.note(items)
         self._let_go()
 
+    async def amend(self, items: Sequence[Item], status: SessionStatus) -> None:
+        """Add items to a stream that ended without us, by one edit. Raises ChatError where Slack takes none."""
+        await self._set_exactly(items, status)
+
     async def strike(self, word: str) -> bool:
         await self.end([mark(word)], "processing")
         return False

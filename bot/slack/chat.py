@@ -37,6 +37,7 @@ class SlackChat:
         self._clock = clock
         pace = pace or Pace()
         self._poster = Poster(client, me, pace.backoff[:2])
+        self._poster.newest = client.first_ts
         self._board = StatusBoard(client)
         self._desk = Desk(client, self._poster, self._board, clock, pace)
 
@@ -47,7 +48,8 @@ class SlackChat:
         """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
         client = SlackClient(token, base_url, Limiter(time.monotonic))
         try:
-            return cls(client, Identity.of(await client.call("auth.test", {})), clock=clock, pace=pace)
+            me = Identity.of(await client.call("auth.test", {}))
+            return cls(client, me, clock=clock, pace=pace)
         except BaseException:
             await client.close()
             raise

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
@@ -33,6 +34,7 @@ class SlackClient:
         self._session = aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
         self.limiter = limiter
         self.calls: dict[str, int] = {}  # Web API calls by method, for metrics
+        self.first_ts = ""  # Slack's own time at our first call: our messages of this life are newer
         # No retry handlers: a repeated chat.postMessage would post twice. Handlers of 429 are our limiter's business.
         self.web = AsyncWebClient(
             token=token, base_url=base_url, session=self._session, retry_handlers=[], logger=sdk_log
@@ -91,7 +93,9 @@ class SlackClient:
             # AttributeError: slack_sdk takes a body of text/plain for a dict.
             log.warning("the answer to %s was lost: %s", method, type(error).__name__)
             raise ChatError("unreachable", uncertain=True) from None
-        data = answer.data
+        data: Any = answer.data
+        if not self.first_ts:
+            self.first_ts = as_ts(answer.headers.get("Date", ""))
         return data if isinstance(data, dict) else {}
 
     def _refusal(self, method: str, error: SlackApiError) -> ChatError:
@@ -117,3 +121,11 @@ def retry_after(headers: Any) -> float:
         except (KeyError, TypeError, ValueError):
             continue
     return DEFAULT_RETRY_AFTER
+
+
+def as_ts(date: str) -> str:
+    """Return an HTTP date as a Slack ts; "" for what is none."""
+    try:
+        return f"{parsedate_to_datetime(date).timestamp():.6f}"
+    except (TypeError, ValueError):
+        return ""

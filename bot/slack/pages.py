@@ -80,6 +80,12 @@ class Pages:
             self._script.end_step()
             self._script.add(mark(word).text.lstrip() if self._sheet is None else mark(word).text)
 
+    async def amend(self, status: SessionStatus) -> None:
+        """After a person stopped the stream: put what is left onto it by an edit, for it takes no more chunks."""
+        if self._stopped and isinstance(self._sheet, Stream):
+            await self._sheet.amend(self._take(final=True).items, status)
+            self._sheet = None
+
     async def let_go(self) -> None:
         """Show what may be shown and stop the stream, without a word."""
         if self._sheet is not None and not self._stopped:
@@ -204,7 +210,7 @@ class Pages:
         """Make the next attempt another one; raise the error if there is none."""
         code = error.code
         if code == STOPPED:
-            self._stopped, self._sheet = True, None
+            self._stopped = True
             raise error
         if self._sheet is None:
             self._recover_opening(error)

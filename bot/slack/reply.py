@@ -76,10 +76,14 @@ class LiveReply:
     async def _quietly(self, status: SessionStatus, word: str | None) -> None:
         try:
             self._pages.wind_up(word)
-            await self._persist(status, self._desk.pace.backoff[:2])
+            try:
+                await self._persist(status, self._desk.pace.backoff[:2])
+            except ChatError as error:
+                if error.code != STOPPED:
+                    raise
+                await self._pages.amend(status)
         except ChatError as error:
-            if error.code != STOPPED:
-                log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
+            log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
         except Exception:
             log.exception("an answer was not closed")
         await self._desk.board.set(self._spec.thread, status)

@@ -91,6 +91,10 @@ class Stream:
         page.note(items)
         self._let_go()
 
+    async def amend(self, items: Sequence[Item], status: SessionStatus) -> None:
+        """Add items to a stream that ended without us, by one edit. Raises ChatError where Slack takes none."""
+        await self._set_exactly(items, status)
+
     async def strike(self, word: str) -> bool:
         await self.end([mark(word)], "processing")
         return False
@@ -103,9 +107,9 @@ class Stream:
                 await self.page.desk.client.call("chat.stopStream", args, thread=self.page.spec.thread.root)
                 return not (self._doubtful or tried)
             except ChatError as error:
-                if error.code in {*TOO_LONG, STOPPED}:
+                if error.code == STOPPED or (error.code in TOO_LONG and not tried):
                     raise
-                if error.code in ENDED:
+                if error.code in ENDED or (tried and not passing(error)):
                     return False
                 if error.code in PAYLOAD and len(args) > 2:
                     log.warning("a stream could not be closed with its last items: %s", error.code)

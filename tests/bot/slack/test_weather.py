@@ -164,6 +164,32 @@ async def test_after_stop_was_pressed_nothing_more_is_sent(stage: Stage) -> None
     reply.text(SECOND)
     with pytest.raises(ChatError, match="stopped_by_user"):
         await reply.finish(WHOLE)
+    assert stage.texts() == before
+    assert stage.status() == "active"
+
+
+async def test_after_stop_was_pressed_the_message_says_so_and_its_cards_are_closed(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    reply.end_step()
+    reply.task("c", "Slow tool", "in_progress")
+    await stage.sim.wait_for(lambda: stage.answers() and stage.answers()[0].tasks)
+    await stage.sim.press_stop("U0ANA", stage.thread.channel, stage.thread.root)
+    reply.task("c", "Slow tool", "in_progress", "half done")
+    await reply.interrupt("stopped by Ana")
+    (seen,) = stage.answers()
+    assert seen.text.split() == (FIRST + "_— stopped by Ana —_").split()
+    assert [t.status for t in seen.tasks] == ["error"]
+    assert stage.status() == "active"
+
+
+async def test_a_stopped_message_that_takes_no_edit_stays_as_it_is(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.press_stop("U0ANA", stage.thread.channel, stage.thread.root)
+    await stage.sim.fail_next("chat.update", error="block_mismatch", count=3)
+    before = stage.texts()
     await reply.interrupt("stopped")
     assert stage.texts() == before
     assert stage.status() == "active"

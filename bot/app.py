@@ -144,7 +144,9 @@ class Hermes:
         ):  # without it the first event waits for a network call before our write
             return me
 
-        app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=logging.getLogger("slack_bolt"))
+        bolt = logging.getLogger("bot.bolt")
+        bolt.setLevel(logging.ERROR)  # its warnings are about settings that we choose on purpose
+        app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
         register(app, self.door, render_answer)
         token = self.config.app_token
         self.socket = Socket(app, token.get_secret_value() if token else "", self.config.slack_api_url, time.monotonic)

@@ -49,7 +49,7 @@ def engine_settings(config: Config) -> Settings:
         history_tokens=int(budget * session.budget.history),
         output_tokens=int(budget * session.budget.output),
         system_prompt=file.read_text(encoding="utf-8") if file else None,
-        summary_model=model.reflection_model,
+        reflection_model=model.reflection_model,
         fields=session.fields,
     )
 

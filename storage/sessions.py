@@ -80,6 +80,12 @@ def put(tx: Tx, session: str, /, **values: Any) -> None:
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
 
 
+def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
+    """Take the reflection of a turn; False when it was taken before."""
+    mine = (sessions.c.id == session, sessions.c.fields_turn < turn)
+    return tx.execute(update(sessions).where(*mine).values(fields_turn=turn)).rowcount == 1
+
+
 def owed(tx: Tx) -> list[str]:
     """Return the sessions that have something to do: at work, or with waiting rows, unshown cards or deliveries."""
     at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))

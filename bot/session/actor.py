@@ -18,6 +18,7 @@ from bot.session.deps import Deps
 from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped
 from bot.session.learning import learn
 from bot.session.owed import deliver_notices, read_owed, reconcile, tell
+from bot.session.reflection import reflect
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
 from bot.session.voice import Voice
@@ -194,14 +195,25 @@ class Actor:
                 if (cancel_event := self._cancels.get(act.call)) is not None:
                     cancel_event.set()
             case do.Finish():
-                self._end(self._voice.finish(session, self._voice.detach(), act.text))
+                self._finish(session, act)
             case do.Interrupt():
                 self._end(self._voice.interrupt(session, self._voice.detach(), act.reason, act.by))
             case do.Pause():
                 self._end(self._voice.pause(session, self._voice.detach()))
 
-    def _end(self, ending: Coroutine[Any, Any, None]) -> None:
-        self._voice.follow(self.begin("answer", ending))
+    def _finish(self, session: Session, act: do.Finish) -> None:
+        answer = self._end(self._voice.finish(session, self._voice.detach(), act.text))
+        if self.deps.settings.fields:
+            self.begin("reflection", self._reflect(answer, act.turn))
+
+    def _end(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self.begin("answer", ending)
+        self._voice.follow(task)
+        return task
+
+    async def _reflect(self, answer: asyncio.Task[None], turn: int) -> None:
+        await asyncio.wait([answer])
+        await reflect(self.deps, self.id, turn)
 
     def _known(self) -> Session:
         if self._session is None:

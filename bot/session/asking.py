@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.memory import recall
 from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
-from bot.session import compaction, context, prompt
+from bot.session import compaction, context, prompt, reflection
 from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.effects import AskModel
@@ -100,7 +100,7 @@ def _messages(deps: Deps, packet: Packet) -> list[dict[str, Any]]:
     history = context.History(
         packet.entries,
         summary=compaction.written(summary),
-        fields="",
+        fields=reflection.written(packet.beside["fields"]),
         shed=int(summary.get("shed", 0)),
         direct=packet.session.kind == "im",
     )
@@ -137,7 +137,7 @@ async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
         return packet
     earlier = packet.beside["summary"]
     old = [e for e in packet.entries if e.seq <= upto]
-    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.summary_model)
+    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.reflection_model)
     summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
     await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
     log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})

@@ -27,7 +27,7 @@ class Settings:
     history_tokens: int = 11_000
     output_tokens: int | None = None
     system_prompt: str | None = None
-    summary_model: str | None = None
+    reflection_model: str | None = None  # also sums up; None: the configured one
     history_read_s: float = 3.0
     shutdown_s: float = 20.0
     fields: dict[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from tools.review import review
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full
+SUMMARY_SHARE = 0.25  # of the history budget, at most
 COMPACT_HARD = 0.35  # after the endpoint said that the request does not fit
 SAME_FAILURES = 3
 
@@ -126,18 +127,20 @@ def _account(
 
 
 def _history_tokens(packet: Packet) -> float:
-    return sum(e.tokens for e in packet.entries) * float(packet.beside["calibration"])
+    summed_up = count(compaction.written(packet.beside["summary"]))
+    return (summed_up + sum(e.tokens for e in packet.entries)) * float(packet.beside["calibration"])
 
 
 async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
-    """Sum up the older part of the transcript and store the summary; first old long results are shortened."""
-    keep = keep_tokens / float(packet.beside["calibration"])
-    upto = context.cut(packet.entries, keep, deps.settings.keep_turns)
+    """Sum up the older part of the transcript and store the summary; old long results are shown shortened."""
+    scale = float(packet.beside["calibration"])
+    room = deps.settings.history_tokens * SUMMARY_SHARE / scale
+    upto = context.cut(packet.entries, max(keep_tokens / scale - room, room), deps.settings.keep_turns)
     if not upto:
         return packet
     earlier = packet.beside["summary"]
     old = [e for e in packet.entries if e.seq <= upto]
-    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.reflection_model)
+    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.reflection_model, room)
     summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
     await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
     log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})

@@ -8,13 +8,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from json_repair import repair_json
-
 from bot.ports import ModelError, ModelRequest
 from bot.session.deps import Deps
 from storage import sessions, transcripts
 from storage.db import StorageError, Tx
 from storage.records import Entry
+from tools.repair import RepairError, repair
 
 log = logging.getLogger(__name__)
 LONGEST_VALUE = 300
@@ -30,10 +29,10 @@ async def reflect(deps: Deps, session: str, turn: int) -> None:
         known, entries = await deps.db.read(read_turn, session, turn)
         request = ModelRequest(_messages(wanted, known, entries), model=deps.settings.reflection_model)
         reply = await deps.model.ask(request)
-        found = merged(known, repair_json(reply.text, return_objects=True), wanted, entries)
+        found = merged(known, repair(reply.text), wanted, entries)
         if found != known:
             await deps.db.write(sessions.put, session, fields=found)
-    except (ModelError, StorageError, RecursionError) as error:
+    except (ModelError, StorageError, RepairError) as error:
         log.warning("a reflection came to nothing", extra={"session": session, "turn": turn, "reason": str(error)})
 
 

@@ -230,7 +230,7 @@ class Pages:
         code = error.code
         if code in TOO_LONG and self._narrow():
             return
-        if self._plain or code not in NO_STREAM | PAYLOAD:
+        if self._plain or code not in NO_STREAM | PAYLOAD | {"ratelimited"}:
             raise error
         if code in NO_STREAM:
             self._desk.surfaces.refused(code, self._spec.thread.channel, self._spec.recipient)

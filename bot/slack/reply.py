@@ -53,8 +53,10 @@ class LiveReply:
         self._script.complete(whole)
         try:
             await self._persist(status, self._desk.pace.backoff)
-        finally:
+        except Exception:
             await self._desk.board.set(self._spec.thread, status)
+            raise
+        await self._desk.board.set(self._spec.thread, status)
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         await self._still()

@@ -79,7 +79,7 @@ class Stream:
             args["chunks"] = chunks(items)
         try:
             async with page.desk.board.turn(page.spec.thread):
-                exact = await self._stop(args)
+                exact, items = await self._close(args, items)
                 if exact:
                     page.desk.board.noted(page.spec.thread, status)
             if not exact:
@@ -99,15 +99,28 @@ class Stream:
         await self.end([mark(word)], "processing")
         return False
 
-    async def _stop(self, args: Args) -> bool:
+    async def _close(self, args: Args, items: Sequence[Item]) -> tuple[bool, Sequence[Item]]:
+        """Stop the stream; also return the items that are not on the page yet. Raises ChatError."""
+        try:
+            return await self._stop(args, self.page.desk.pace.stop_patience_s), items
+        except ChatError as error:
+            if error.code != "ratelimited":
+                raise
+        if items:
+            await self.add(items)
+        args.pop("chunks", None)
+        return await self._stop(args, 60.0), ()
+
+    async def _stop(self, args: Args, patience: float) -> bool:
         """Stop the stream; False if its text must be set exactly afterwards. Raises what an edit cannot mend."""
         tried = False
         for again in range(STOP_TRIES):
             try:
-                await self.page.desk.client.call("chat.stopStream", args, thread=self.page.spec.thread.root)
+                root = self.page.spec.thread.root
+                await self.page.desk.client.call("chat.stopStream", args, thread=root, patience=patience)
                 return not (self._doubtful or tried)
             except ChatError as error:
-                if error.code == STOPPED or (error.code in TOO_LONG and not tried):
+                if error.code in {STOPPED, "ratelimited"} or (error.code in TOO_LONG and not tried):
                     raise
                 if error.code in ENDED or (tried and not passing(error)):
                     return False
@@ -190,7 +203,8 @@ def letters(text: str) -> str:
 
 
 async def _start(desk: Desk, args: Args) -> str:
-    answer = await desk.client.call("chat.startStream", args, thread=args["thread_ts"])
+    root, patience = args["thread_ts"], desk.pace.start_patience_s
+    answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
     return desk.poster.recorded(str(answer["ts"]))
 
 

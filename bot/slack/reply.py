@@ -74,6 +74,8 @@ class LiveReply:
             await self._pages.let_go()
         except ChatError as error:
             log.info("a stream was not closed: %s", error.code)
+        except Exception:
+            log.exception("a stream was not closed")
 
     async def _quietly(self, status: SessionStatus, word: str | None) -> None:
         try:

@@ -79,7 +79,7 @@ class Stream:
             args["chunks"] = chunks(items)
         try:
             async with page.desk.board.turn(page.spec.thread):
-                exact, items = await self._close(args, items)
+                exact = await self._stop(args, page.desk.pace.stop_patience_s if items else 60.0)
                 if exact:
                     page.desk.board.noted(page.spec.thread, status)
             if not exact:
@@ -96,20 +96,8 @@ class Stream:
         await self._set_exactly(items, status)
 
     async def strike(self, word: str) -> bool:
-        await self.end([mark(word)], "processing")
+        await self.end([*self.page.handed_on(), mark(word)], "processing")
         return False
-
-    async def _close(self, args: Args, items: Sequence[Item]) -> tuple[bool, Sequence[Item]]:
-        """Stop the stream; also return the items that are not on the page yet. Raises ChatError."""
-        try:
-            return await self._stop(args, self.page.desk.pace.stop_patience_s), items
-        except ChatError as error:
-            if error.code != "ratelimited":
-                raise
-        if items:
-            await self.add(items)
-        args.pop("chunks", None)
-        return await self._stop(args, 60.0), ()
 
     async def _stop(self, args: Args, patience: float) -> bool:
         """Stop the stream; False if its text must be set exactly afterwards. Raises what an edit cannot mend."""

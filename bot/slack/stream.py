@@ -63,7 +63,9 @@ class Stream:
         page = self.page
         args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "chunks": chunks(items)}
         try:
-            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root)
+            # Short patience: the end of the answer must not stand behind a mere addition.
+            patience = page.desk.pace.stop_patience_s
+            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root, patience=patience)
         except ChatError as error:
             if error.code in ENDED or error.code == STOPPED:
                 self._let_go()

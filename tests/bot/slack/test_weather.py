@@ -80,6 +80,18 @@ async def test_where_a_stop_must_wait_the_text_is_whole_before(stage: Stage) -> 
     assert_whole(stage)
 
 
+async def test_the_end_does_not_wait_for_a_limited_append(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.appendStream", status=429, retry_after=3_000)
+    reply.text(SECOND)
+    await stage.sim.wait_for(lambda: stage.sim.calls("chat.appendStream"))
+    await reply.finish(WHOLE)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+
+
 NO_STREAM = [
     "method_not_supported_for_channel_type",
     "channel_type_not_supported",

@@ -12,12 +12,12 @@ from bot.slack.client import Args, SlackClient
 from bot.slack.desk import Desk, Pace
 from bot.slack.identity import Identity
 from bot.slack.limiter import Limiter
-from bot.slack.poster import Poster
+from bot.slack.poster import Poster, posted
 from bot.slack.reply import LiveReply
 from bot.slack.sheet import mark
 from bot.slack.split import split
 from bot.slack.status import StatusBoard
-from bot.slack.surface import ENDED, passing
+from bot.slack.surface import ENDED, STOPPED, passing
 from bot.slack.text import escape, neutral, shorten
 from storage.records import Person, Place, PlaceKind, Thread
 
@@ -69,7 +69,7 @@ class SlackChat:
             await self.client.call("chat.stopStream", {"channel": channel, "ts": ts, "chunks": [chunk]})
             return
         except ChatError as error:
-            if error.code == "message_not_found" or (error.code not in ENDED and not error.uncertain):
+            if error.code == "message_not_found" or (error.code not in {*ENDED, STOPPED} and not error.uncertain):
                 raise
         await self._append_word(channel, ts, word)
 
@@ -130,6 +130,8 @@ class SlackChat:
         message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
         if message is None:
             raise ChatError("message_not_found")
+        if posted(message, self.me).text.rstrip(" _\n").endswith(f"— {word} —"):
+            return  # the stop had done its work, only its answer was lost
         content = marked_content(message, word)
         try:
             await self._poster.update(channel, ts, content)
@@ -160,7 +162,8 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
     """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
-    teams = [user.get("team_id"), *((user.get("enterprise_user") or {}).get("teams") or ())]
+    grid = user.get("enterprise_user") or {}
+    teams = [user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())]
     known = [one for one in teams if one]
     return Person(
         team=team,

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -39,6 +41,8 @@ class SlackClient:
         self.web = AsyncWebClient(
             token=token, base_url=base_url, session=self._session, retry_handlers=[], logger=sdk_log
         )
+        if not_proxied(base_url):
+            self.web.proxy = None
 
     async def call(
         self, method: str, args: Args | Callable[[], Args], *, thread: str = "", patience: float = 60.0
@@ -121,6 +125,12 @@ def retry_after(headers: Any) -> float:
         except (KeyError, TypeError, ValueError):
             continue
     return DEFAULT_RETRY_AFTER
+
+
+def not_proxied(url: str) -> bool:
+    """Tell whether a proxy of the environment is not for this address; slack_sdk would use it for every one."""
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "127.0.0.1", "::1"} or bool(proxy_bypass(host))
 
 
 def as_ts(date: str) -> str:

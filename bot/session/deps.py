@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.ports import Chat, Clock, Model
+from bot.session.ruler import Ruler
 from bot.session.watch import Watch
 from bot.session.world import World
 from storage.db import Database
@@ -48,5 +49,6 @@ class Deps:
     files_root: Path
     now: Clock
     watch: Watch
+    ruler: Ruler = field(default_factory=Ruler)
     ready: Callable[[], Awaitable[None]] = _at_once  # waits briefly for MCP servers in their first connection
     missing: Callable[[], Sequence[str]] = tuple  # the servers that are not ready

@@ -74,7 +74,7 @@ async def main() -> None:
     while line := (await reader.readline()).decode().split():
         if line[0] == "wait":
             while hermes.metrics.turns < int(line[1]) or hermes.runner.busy:  # noqa: ASYNC110 - nothing tells
-                await asyncio.sleep(0.002)
+                await asyncio.sleep(0.02)  # rarely: looking costs CPU as well
         if line[0] == "collect":
             gc.collect()
         sys.stdout.write(json.dumps(stats(hermes)) + "\n")

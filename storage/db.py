@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 BATCH_SECONDS = 0.02  # a batch stops taking more after this, so that no transaction comes near 50 ms
 SOON_SECONDS = 0.05  # what rides with the next commit waits no longer than this for one
+LATER_SECONDS = 2.0  # the same for what could be found out again after a crash
 
 
 class StorageError(Exception):
@@ -94,9 +95,19 @@ class Database:
 
     def write_soon(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Store `fn(tx, …)` with the next commit, or alone after 50 ms. In order; `close` waits for it."""
-        self._soon.append(_Job(lambda tx: fn(tx, *args, **kwargs), None))
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(SOON_SECONDS, self._wake.set)
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), SOON_SECONDS)
+
+    def write_later(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Like `write_soon`, for what could be found out again after a crash: alone after two seconds."""
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), LATER_SECONDS)
+
+    def _ride(self, job: _Job, seconds: float) -> None:
+        self._soon.append(job)
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() > loop.time() + seconds:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_later(seconds, self._wake.set)
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(tx, …)` on the reading connection; it sees what was committed before the call."""

@@ -128,7 +128,7 @@ class Voice:
             await self._answer.reply.close()
 
     def _settle(self, answer: Answer) -> None:
-        self._deps.db.write_soon(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
+        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
         self._deps.watch.delivery(DeliveryState.SENT)
 
 

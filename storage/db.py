@@ -5,6 +5,7 @@ aiosqlite's own thread: about 0.3 ms of CPU where three awaited statements cost 
 """
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections import deque
@@ -24,6 +25,7 @@ __all__ = ["Database", "StorageError", "Tx", "sqlite_path"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 BATCH_SECONDS = 0.02  # a batch stops taking more after this, so that no transaction comes near 50 ms
 SOON_SECONDS = 0.05  # what rides with the next commit waits no longer than this for one
 LATER_SECONDS = 2.0  # the same for what could be found out again after a crash
@@ -175,6 +177,8 @@ class Database:
 
 
 def _settle(job: _Job, ok: bool, value: Any) -> None:
+    if job.done is None and not ok:  # nobody waits for it; what it would have said is found out again at the next start
+        log.error("a record could not be stored", extra={"reason": str(value)})
     if job.done is None or job.done.done():
         return
     if ok:

@@ -21,11 +21,11 @@ _ANSWER = (
     deliveries.c.session == bindparam("s"),
     deliveries.c.turn == bindparam("t"),
     deliveries.c.kind == "answer",
-    deliveries.c.state.in_(OWED),
 )
+_NEWEST = select(deliveries.c.key).where(*_ANSWER).order_by(deliveries.c.id.desc()).limit(1).scalar_subquery()
 _COMPLETE = (
     update(deliveries)
-    .where(*_ANSWER)
+    .where(*_ANSWER, deliveries.c.state.in_(OWED), deliveries.c.key == _NEWEST)
     .values(content=bindparam("content"), state=DeliveryState.SENDING, updated=bindparam("updated"))
 )
 _SETTLE = (
@@ -66,7 +66,10 @@ def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
 
 
 def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
-    """Record what a turn's answer says as a whole: from now on it is owed even if this process ends."""
+    """Record what a turn's newest answer says as a whole: from now on it is owed even if this process ends.
+
+    An older one that an earlier process left is not touched: it would be delivered as well.
+    """
     tx.execute(_COMPLETE, {"s": session, "t": turn, "content": content, "updated": now})
 
 

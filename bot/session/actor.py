@@ -8,14 +8,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from itertools import chain, repeat
 from typing import Any, Protocol
 
 from bot.session import effects as do
 from bot.session.asking import ask
-from bot.session.calling import run_tool
+from bot.session.calling import broken_inside, run_tool
 from bot.session.cards import show_cards
 from bot.session.deps import Deps
-from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped
+from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
 from bot.session.owed import deliver_notices, read_owed, reconcile, tell
 from bot.session.reflection import reflect
@@ -55,6 +56,7 @@ class Actor:
         self._last: dict[str, asyncio.Task[None]] = {}
         self._cancels: dict[str, asyncio.Event] = {}
         self._voice = Voice(deps)
+        self._cards_doubtful = False
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
@@ -117,6 +119,9 @@ class Actor:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
+            for job in self._jobs:  # there are some only if the loop failed: who comes next must not meet them
+                job.cancel()
+            await asyncio.gather(*self._jobs, return_exceptions=True)
             self._house.ended(self)
 
     def _idle(self) -> bool:
@@ -125,7 +130,7 @@ class Actor:
 
     async def _advance(self, event: Event | None) -> Advanced | None:
         """Commit one step. A store that fails is tried again: losing the event would lose the work behind it."""
-        for delay in (*RETRY_SECONDS, None):
+        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
                 return await self.deps.db.write(
                     advance,
@@ -138,7 +143,7 @@ class Actor:
                 )
             except StorageError as error:
                 log.error("a step could not be stored", extra={"session": self.id, "reason": str(error)})
-                if delay is None or self.closing:
+                if self.closing:
                     return None
                 await asyncio.sleep(delay)
         return None
@@ -149,7 +154,7 @@ class Actor:
         if advanced.successor is not None:
             self._house.wake(advanced.successor)
         if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
+            self._once("cards", self._show_cards)
         if advanced.notices:
             self._once("notices", lambda: deliver_notices(self.deps, self.id))
         if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
@@ -175,10 +180,8 @@ class Actor:
             self._carry_out(act)
         if at_rest(advanced.session):
             self._set_timer(None)
-        elif advanced.answer_key is not None:
+        elif advanced.answer_key is not None or self._timer is None:  # None: it was taken over from another process
             self._arm(advanced.session, advanced.worked)
-        if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
 
     def _carry_out(self, act: do.Act) -> None:
         session = self._known()
@@ -221,22 +224,32 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
-        if act.number == 1:
-            await self.deps.ready()
-        reply = await self._voice.reply(self._known())
         try:
+            if act.number == 1:
+                await self.deps.ready()
+            reply = await self._voice.reply(self._known())
             event: Event = await ask(self.deps, self.id, act, reply)
+            if isinstance(event, Replied) and event.calls:
+                reply.end_step()
         except StorageError as error:
             log.error("a request could not be made", extra={"session": self.id, "reason": str(error)})
-            event = ModelFailed(act.turn, act.step, "storage", reply.shown)
-        if isinstance(event, Replied) and event.calls:
-            reply.end_step()
+            event = ModelFailed(act.turn, act.step, "storage", self._voice.shown)
+        except Exception:
+            log.exception("a request failed inside", extra={"session": self.id})
+            event = ModelFailed(act.turn, act.step, "internal", self._voice.shown)
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
-        event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
+        try:
+            event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
+        except Exception as error:
+            log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
+            event = ToolFinished(act.call, act.attempt, broken_inside(error))
         self._cancels.pop(act.call, None)
         self.feed(event)
+
+    async def _show_cards(self) -> None:
+        self._cards_doubtful = not await show_cards(self.deps, self.id, doubtful=self._cards_doubtful)
 
     # --- time
 
@@ -262,7 +275,8 @@ class Actor:
         owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
         if owed:
             self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
-        self._once("cards", lambda: show_cards(self.deps, self.id, resumed=True))
+        self._cards_doubtful = True
+        self._once("cards", self._show_cards)
         self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:

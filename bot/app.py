@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -46,11 +47,15 @@ class StartError(Exception):
 
 
 class Hermes:
-    """The running bot: `await start()`, then `await stop()`. Everything it opened it closes, in the reverse order."""
+    """The running bot: `await start()`, then `await stop()`. Everything it opened it closes, in the reverse order.
 
-    def __init__(self, config: Config, *, now: Clock = time.time) -> None:
+    `tools` are offered beside those of the house.
+    """
+
+    def __init__(self, config: Config, *, now: Clock = time.time, tools: Sequence[Tool] = ()) -> None:
         self.config = config
         self.now = now
+        self._further = tuple(tools)
         self.metrics = Metrics()
         self.address = ""
         self._stack = AsyncExitStack()
@@ -97,7 +102,7 @@ class Hermes:
     async def _engine(self) -> Runner:
         config = self.config
         self._policy = policy_of(config)
-        self._registry = Registry(tools_of(), self._policy)
+        self._registry = Registry((*tools_of(), *self._further), self._policy)
         model = OpenAIModel(_model_settings(config))
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)

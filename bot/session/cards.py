@@ -31,7 +31,8 @@ def read_cards(tx: Tx, session: str, team: str) -> list[Card]:
 async def show_cards(deps: Deps, session: str, *, resumed: bool = False) -> None:
     """Post and update what is not shown as it is; what fails is tried again by `recover`."""
     team = deps.world.rules.team
-    cards = await deps.db.read(read_cards, session, team)
+    # Not a mere read: that a card was posted may still be waiting for the next commit.
+    cards = await deps.db.write(read_cards, session, team)
     posted = await _posted(deps, session, cards) if resumed else []
     for card in cards:
         approval = card.approval

@@ -71,8 +71,23 @@ class Pages:
 
     async def close(self, status: SessionStatus, word: str | None) -> None:
         """Show what is owed, close open cards, and end with a short word on why."""
-        if self._stopped:
-            return
+        try:
+            if not self._stopped:
+                await self._close(status, word)
+        except ChatError as error:
+            if error.code != STOPPED:
+                raise
+            self._stopped = True
+        if self._stopped and word:
+            await self._confirm(word)
+
+    async def _confirm(self, word: str) -> None:
+        """Say the word below a message that a person stopped in Slack itself: that one takes no more."""
+        await self._announce()
+        text = {"markdown_text": mark(word).text.lstrip()}
+        self._opened(await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part))
+
+    async def _close(self, status: SessionStatus, word: str | None) -> None:
         await self._prepare()
         outcome = word or say("voice.waiting", self._spec.locale)
         state: SessionStatus = status

@@ -155,7 +155,7 @@ async def test_where_no_edit_is_taken_the_rest_is_a_new_message(stage: Stage, er
     assert len(stage.answers()) == 2
 
 
-async def test_after_stop_was_pressed_nothing_more_is_sent(stage: Stage) -> None:
+async def test_after_stop_was_pressed_nothing_but_the_word_is_sent(stage: Stage) -> None:
     reply = stage.reply()
     reply.text(FIRST)
     await stage.streaming()
@@ -165,7 +165,7 @@ async def test_after_stop_was_pressed_nothing_more_is_sent(stage: Stage) -> None
     with pytest.raises(ChatError, match="stopped_by_user"):
         await reply.finish(WHOLE)
     await reply.interrupt("stopped")
-    assert stage.texts() == before
+    assert stage.texts() == [*before, "_— stopped —_"]
     assert stage.status() == "active"
 
 

@@ -160,8 +160,9 @@ class Actor:
             self._house.wake(advanced.successor)
         if advanced.notices:
             self._once("notices", lambda: deliver_notices(self.deps, self.id))
-        if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
-            tried, refused = await learn(self.deps, advanced.session, advanced.needs)
+        needs = advanced.needs
+        if needs.urgent and (needs.now or at_rest(advanced.session)) and not self.closing:
+            tried, refused = await learn(self.deps, advanced.session, needs)
             self._tried |= tried
             for user in refused:
                 self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))

@@ -1,5 +1,6 @@
 """A workspace with Hermes in it, as tests see it: people speak, and what Hermes says is read back."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from bot.simulator.sight import Seen
 from tests.fakes.model_server import ScriptedModel
 
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
+HERMES = "U0HERMES"
 PATIENCE = 5.0
 
 
@@ -80,7 +82,11 @@ class Team:
     def said(self, root: str, channel: str = GENERAL) -> list[str]:
         """Return what Hermes has said in a thread, without cards and what is still being written."""
         seen = self.sim.thread(channel, root)
-        return [m.text for m in seen if m.is_bot and m.streaming_state != "in_progress" and m.text and not _is_card(m)]
+        return [
+            m.text
+            for m in seen
+            if m.user == HERMES and m.streaming_state != "in_progress" and m.text and not _is_card(m)
+        ]
 
     async def answer(self, root: str, wanted: Callable[[list[str]], Any] = bool, channel: str = GENERAL) -> list[str]:
         """Wait until what Hermes has said satisfies `wanted`."""
@@ -88,9 +94,12 @@ class Team:
         return self.said(root, channel)
 
     async def until(self, look: Callable[[], Any]) -> Any:
-        """Wait until a look at Slack gives something; return it."""
+        """Wait until a look at Slack, the model or Hermes gives something; return it."""
         try:
-            return await self.sim.wait_for(look, timeout=PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                while not (seen := look()):
+                    await asyncio.sleep(0.01)
+                return seen
         except TimeoutError:
             raise AssertionError(f"still not so after {PATIENCE} s; Slack shows\n{self._everything()}") from None
 

@@ -14,6 +14,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "its operator can allow it (`access` in the configuration).",
         "这里的设置不允许我为访客或其他组织的成员工作。请让本工作区的成员来问我，或请管理员在配置（`access`）中放行。",
     ),
+    "access.unknown": (
+        "I cannot find out who you are at the moment, so I did nothing. Please try again in a moment.",
+        "目前无法确认您的身份，因此没有执行任何操作。请稍后再试。",
+    ),
     "queue.waits": (
         "I have your message. I am busy with someone else's request in this thread and take yours up next.",
         "已收到您的消息。我正在处理本消息列中另一位的请求，随后就处理您的。",

@@ -118,6 +118,6 @@ def _approval(tx: Tx, row: Any, team: str) -> Approval:
         message_ts=row.message_ts,
         created=row.created,
         expires=row.expires,
-        decided_by=tuple(user for user, _ in cast) if row.status != "open" else (),
+        decided_by=tuple(user for user, verdict in cast if verdict == row.status) if row.status != "open" else (),
         votes=tuple(user for user, verdict in cast if verdict == "approved"),
     )

@@ -157,7 +157,8 @@ class Actor:
             self._once("cards", self._show_cards)
         if advanced.notices:
             self._once("notices", lambda: deliver_notices(self.deps, self.id))
-        if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
+        needs = advanced.needs
+        if needs.urgent and (needs.now or at_rest(advanced.session)) and not self.closing:
             await self._learn(advanced)
 
     async def _learn(self, advanced: Advanced) -> None:

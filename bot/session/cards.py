@@ -34,7 +34,8 @@ async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> boo
     `doubtful`: a card may stand in the thread though nobody recorded it, so the thread is read first.
     """
     team = deps.world.rules.team
-    cards = await deps.db.read(read_cards, session, team, deps.world.known)
+    # Not a mere read: that a card was posted may still be waiting for the next commit.
+    cards = await deps.db.write(read_cards, session, team, deps.world.known)
     posted = await _posted(deps, session, cards) if doubtful else []
     whole = True
     for card in cards:

@@ -46,12 +46,12 @@ def _message(
             return NOTHING
         thread = Thread(incoming.team, incoming.channel, incoming.root)
         session = sessions.open_new(tx, thread, incoming.place, incoming.shared, now, hydrated=incoming.top_level)
-    word = command(incoming.text, rules.me) if spoken_to else None
-    if word is not None:
-        return _word(tx, session, incoming, word, now)
-    heard = spoken_to or answers(rules.follow_ups, incoming.text, _authors(tx, session), incoming.user)
     person = known.person(tx, incoming.team, incoming.user)
     access = may_use(rules.access, person, incoming.channel, now)
+    word = command(incoming.text, rules.me) if spoken_to else None
+    if word is not None:
+        return _word(tx, session, incoming, word, access, now)
+    heard = spoken_to or answers(rules.follow_ups, incoming.text, _authors(tx, session), incoming.user)
     full = heard and inbox.count_waiting(tx, session.id) >= rules.queue_limit
     row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
     if access == "refused" and heard:
@@ -76,12 +76,16 @@ def _authors(tx: Tx, session: Session) -> set[str] | None:
     return inbox.authors(tx, session.id) if hydrated else None
 
 
-def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], now: float) -> Received:
+def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], access: str, now: float) -> Received:
     name, rest = word
     kind = "stop" if name == "stop" else "command"
-    row = _row(session, incoming, kind, now, data={"word": name, "rest": rest, "at": float(incoming.ts)})
+    data = {"word": name, "rest": rest, "at": float(incoming.ts)}
+    row = _row(session, incoming, kind, now, data=data, access=access)
+    if access == "refused":
+        row["state"] = "refused"
     stored = inbox.put(tx, row)
-    return NOTHING if stored is None else Received(session.id, True)
+    tell = "access.refused" if access == "refused" else None
+    return NOTHING if stored is None else Received(session.id, True, tell=tell)
 
 
 def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:

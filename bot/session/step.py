@@ -10,9 +10,9 @@ from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import deliveries, inbox, sessions, turns
+from storage import approvals, deliveries, inbox, sessions, turns
 from storage.db import Tx
-from storage.records import Delivery, DeliveryState, InboxRow, Session
+from storage.records import CallState, Delivery, DeliveryState, InboxRow, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,8 @@ def advance(
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)
     successor = _immediate(work, waiting.immediate, partial)
+    if any(r.kind == "verdict" for r in waiting.immediate) or (event is None and _cards_are_stale(work)):
+        work.done.cards = True
     if waiting.immediate:  # a verdict may have left an outcome
         waiting = read_waiting(tx, world, work.session, tried)
     needs = waiting.needs
@@ -101,6 +103,12 @@ def advance(
         notices=work.notices,
         ended=tuple(done.ended),
     )
+
+
+def _cards_are_stale(work: _Transaction) -> bool:
+    """Tell whether a vote was cast that no card shows yet."""
+    asked = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in work.session.calls)
+    return asked and bool(approvals.unshown(work.tx, work.session.id, work.session.thread.team))
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:

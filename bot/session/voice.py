@@ -103,6 +103,9 @@ class Voice:
         try:
             await reply.finish(text, _status(session))
         except ChatError as error:
+            if error.code == "stopped_by_user":  # in the moment of its end: Slack shows that, and it stays so
+                self._settle(answer)
+                return
             log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
             self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
             self._deps.watch.delivery("tried")

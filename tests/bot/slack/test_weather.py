@@ -188,7 +188,7 @@ async def test_where_no_edit_is_taken_the_rest_is_a_new_message(stage: Stage, er
     assert len(stage.answers()) == 2
 
 
-async def test_after_stop_was_pressed_nothing_more_is_sent(stage: Stage) -> None:
+async def test_after_stop_was_pressed_nothing_but_the_word_is_sent(stage: Stage) -> None:
     reply = stage.reply()
     reply.text(FIRST)
     await stage.streaming()
@@ -224,7 +224,7 @@ async def test_a_stopped_message_that_takes_no_edit_stays_as_it_is(stage: Stage)
     await stage.sim.fail_next("chat.update", error="block_mismatch", count=3)
     before = stage.texts()
     await reply.interrupt("stopped")
-    assert stage.texts() == before
+    assert stage.texts() == [*before, "_— stopped —_"]
     assert stage.status() == "active"
 
 

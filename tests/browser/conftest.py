@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from tests.browser.dev import HermesDev, Person
 
@@ -37,14 +37,24 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shots")
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def person(browser: Browser, dev: HermesDev, shots: Path) -> AsyncIterator[Person]:
-    """Ana at a fresh page; a fault in the page's own script fails the test."""
-    page = await browser.new_page(viewport={"width": 1280, "height": 800})
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def page(browser: Browser, dev: HermesDev) -> AsyncIterator[Page]:
+    """The page; a fault in its own script fails the module."""
+    page = await browser.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     await page.goto(dev.url)
-    await expect(page.get_by_test_id("connection")).to_have_text("app connected")
-    yield Person(page, shots)
+    yield page
     await page.close()
     assert problems == []
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def person(page: Page, dev: HermesDev, shots: Path) -> Person:
+    """Ana, who has just opened the page in a wide window."""
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await page.emulate_media(color_scheme="light")
+    await page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    await page.goto(dev.url)
+    await expect(page.get_by_test_id("connection")).to_have_text("app connected")
+    return Person(page, shots)

@@ -1,4 +1,4 @@
-"""chat.*: posting, changing and deleting messages (slack.md §2.5, §4.3, §6.3)."""
+"""chat.*: posting, changing and deleting messages (slack.md §2.4, §4.3, §6.3)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""auth, apps, conversations and users: what the bot may look up (slack.md §1.6, §5.4, §5.5)."""
+"""auth, apps, conversations and users: what the bot may look up (slack.md §1.3, §5.4, §5.5)."""
 
 import base64
 from collections.abc import Iterable, Sequence

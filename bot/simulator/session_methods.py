@@ -21,7 +21,7 @@ def move_session(desk: Desk, channel: str, thread_ts: str, status: str) -> Agent
 
 
 def thread_of(desk: Desk, args: Arguments) -> tuple[str, str]:
-    """The thread a session belongs to; channels made for one session do not exist here (slack.md §2.1, §3.5)."""
+    """The thread a session belongs to; channels made for one session do not exist here (slack.md §2.1)."""
     if not desk.app.is_agent:
         raise Refusal("not_authorized")
     place = joined(desk, args.text("channel_id"))
@@ -102,7 +102,7 @@ def legacy_title(desk: Desk, args: Arguments) -> Json:
 
 
 def suggest_prompts(desk: Desk, args: Arguments) -> Json:
-    """Offer prompts in a DM; with a thread_ts an agent app's call does nothing (slack.md §9.29)."""
+    """Offer prompts in a DM; with a thread_ts an agent app's call does nothing (slack.md §3.3)."""
     place = joined(desk, args.text("channel_id"))
     prompts = args.items("prompts")
     good = all(isinstance(p, dict) and isinstance(p.get("title"), str) and p.get("message") for p in prompts)

@@ -33,7 +33,7 @@ class Settings:
     manifest: Mapping[str, Any] | None = None  # None: the one of the app under test
     team_id: str = "T0SIM"
     team_domain: str = "simulator"
-    stream_lifetime: float = 300.0  # slack.md §0.3: about five minutes from the start, appends or not
+    stream_lifetime: float = 300.0  # slack.md §2.1: about five minutes from the start, appends or not
     keep_log: bool = True
     banner: str | None = None  # shown on the page, e.g. that a demonstration model answers
     clock: Callable[[], float] = time.time

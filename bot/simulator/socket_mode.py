@@ -1,4 +1,4 @@
-"""Socket Mode: tickets, sockets, envelopes, acknowledgements and redelivery (slack.md §1.6, §5.2, §8)."""
+"""Socket Mode: tickets, sockets, envelopes, acknowledgements and redelivery (slack.md §1.3, §5.2)."""
 
 import asyncio
 import json
@@ -83,7 +83,7 @@ class SocketMode:
         return ticket
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
-        """Serve one socket until it closes; a ticket works once (slack.md §9.27)."""
+        """Serve one socket until it closes; a ticket works once (slack.md §1.3)."""
         ticket = request.query.get("ticket", "")
         if ticket not in self._tickets:
             raise web.HTTPNotFound(text="this address was used or never given out")
@@ -118,7 +118,7 @@ class SocketMode:
             self._changes.tell("sockets")
 
     def _acknowledge(self, frame: Json) -> None:
-        """An answer counts whichever socket it comes from (slack.md §10 leaves this open)."""
+        """An answer counts whichever socket it comes from (slack.md §1.3)."""
         if self._switches.drop_acks:
             self._switches.drop_acks -= 1 if self._switches.drop_acks > 0 else 0
             return
@@ -191,7 +191,7 @@ class SocketMode:
         envelope.timer = asyncio.get_running_loop().call_later(delay, self._try, envelope)
 
     def _next_line(self) -> Line | None:
-        """Any open socket, in turn (slack.md §1.6)."""
+        """Any open socket, in turn (slack.md §1.3)."""
         lines = [line for line in self._lines if not line.socket.closed]
         if not lines or self._switches.silent_sockets:
             return None

@@ -57,7 +57,7 @@ def read_recipient(desk: Desk, place: Channel, args: Arguments) -> str | None:
 
 
 def open_stream(desk: Desk, args: Arguments) -> tuple[Message, Stream]:
-    """The stream as it may be written to; Refusal when it ended, whatever ended it (slack.md §2.4)."""
+    """The stream as it may be written to; Refusal when it ended, whatever ended it (slack.md §2.3)."""
     message = own_message(desk, args, "message_not_owned_by_app")
     stream = message.stream
     if stream is None:

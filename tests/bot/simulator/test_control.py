@@ -1,4 +1,4 @@
-"""The same over HTTP, and the simulator as a process (slack.md §8)."""
+"""The same over HTTP, and the simulator as a process (slack.md §7)."""
 
 import asyncio
 import json

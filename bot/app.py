@@ -28,6 +28,7 @@ from bot.parts import (
     unborne,
 )
 from bot.ports import ChatError, Clock
+from bot.servers import hub_of
 from bot.session import approving
 from bot.session.acquaintances import Acquaintances
 from bot.session.commands import Commands
@@ -204,7 +205,7 @@ class Hermes:
         await self._stack.aclose()
         log.info("stopped")
 
-    # --- MCP servers: loaded on demand, for they are heavy
+    # --- MCP servers
 
     async def _servers(self) -> None:
         known, _ = variables([])  # what is wrong with .env was said when the configuration was read
@@ -213,13 +214,10 @@ class Hermes:
             log.warning("a key under tools: that no tool bears", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
-        if not settings.servers:
-            return
-        from tools.mcp.hub import Hub
-
-        self._hub = Hub(settings, self._offered, reserved=self._registry.names())
-        await self._hub.start()
-        self._stack.push_async_callback(self._hub.close)
+        self._hub = hub_of(settings, self._offered, self._registry.names())
+        if self._hub is not None:
+            await self._hub.start()
+            self._stack.push_async_callback(self._hub.close)
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
         for problem in self._registry.replace(f"mcp:{server}", tools):

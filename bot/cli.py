@@ -30,7 +30,7 @@ def main() -> None:
     run: Run = arguments.run
     try:
         code = run(arguments)
-    except (ConfigError, LockedError, inspection.UnknownServerError) as error:
+    except (ConfigError, LockedError) as error:
         code = _complain(error, BAD_CONFIGURATION)
     except (StartError, StorageError) as error:
         code = _complain(error, FAILED)
@@ -121,6 +121,10 @@ def _mcp_list(_: argparse.Namespace) -> int:
 def _mcp_check(arguments: argparse.Namespace) -> int:
     config = _ready(load(required=False, check_servers=server_problems))
     settings = servers_of(config, variables([])[0])
+    names = [server.name for server in settings.servers]
+    if arguments.server is not None and arguments.server not in names:
+        words = f"there is no MCP server {arguments.server}; configured: {', '.join(names) or 'none'}"
+        return _complain(words, BAD_CONFIGURATION)
     lines, well = asyncio.run(inspection.checked(settings, arguments.server))
     for line in lines:
         print(line)

@@ -19,12 +19,12 @@ from bot.config_file import variables
 from bot.config_load import ConfigError, load
 from bot.parts import model_of, refused, server_problems, servers_of
 from bot.ports import ChatError, ModelError
+from bot.servers import check
 from bot.simulator.settings import app_of, installed_manifest
 from bot.slack.chat import SlackChat
 from handlers.socket import SocketError, check_app_token
 from storage.db import Database, StorageError, sqlite_path
 from storage.migrate import HEAD, revision
-from tools.mcp.check import check_servers
 
 CHECK_SECONDS = 60.0
 LEAST_FREE = 100 * 1024 * 1024  # bytes
@@ -185,8 +185,8 @@ async def _servers(config: Config) -> list[Finding]:
     known, _ = await asyncio.to_thread(variables, [])
     settings = await asyncio.to_thread(servers_of, config, known)
     remedy = "; look at its command, address and secrets, then run `hermes mcp check`"
-    rows = await check_servers(settings) if settings.servers else []
-    return [Finding(f"MCP server {row.name}", row.ok, row.words + ("" if row.ok else remedy)) for row in rows]
+    found = [Finding(f"MCP server {r.name}", r.ok, r.words + ("" if r.ok else remedy)) for r in await check(settings)]
+    return found or [Finding("MCP servers", True, "none are configured")]
 
 
 def _zones() -> list[Finding]:

@@ -1,18 +1,17 @@
 """What the commands that only look print: MCP servers and the database's state."""
 
+from bot.servers import check, rows_of
 from storage.db import Database
 from storage.migrate import HEAD, migrate
-from tools.mcp.check import UnknownServerError, check_servers, list_servers
 from tools.mcp.settings import McpSettings
 
-__all__ = ["UnknownServerError", "checked", "listed", "migrated"]
 NONE = "no MCP servers are configured; set mcp_servers in hermes.yaml (see config/mcp.example.json)"
 
 
 def listed(settings: McpSettings) -> list[str]:
     """Return a line per configured server, without anything secret."""
     lines = []
-    for row in list_servers(settings):
+    for row in rows_of(settings):
         words = [row.name, row.transport, row.target, "" if row.enabled else "(disabled)"]
         words.append(f"allow: {', '.join(row.allow)}" if row.allow is not None else "")
         words.append(f"deny: {', '.join(row.deny)}" if row.deny else "")
@@ -21,8 +20,8 @@ def listed(settings: McpSettings) -> list[str]:
 
 
 async def checked(settings: McpSettings, server: str | None) -> tuple[list[str], bool]:
-    """Return the lines of a check and whether all is well. Raises UnknownServerError."""
-    rows = await check_servers(settings, server)
+    """Return the lines of a check and whether all is well. Raises ValueError for an unknown server."""
+    rows = await check(settings, server)
     lines = []
     for row in rows:
         lines.append(f"{'ok  ' if row.ok else 'fail'}  {row.name} {row.words}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, insert, or_, select, update
+from sqlalchemy import bindparam, func, insert, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from storage.records import Approval, ApprovalRule, Thread
@@ -99,6 +99,12 @@ def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> 
     if message_ts is not None:
         values["message_ts"] = message_ts
     tx.execute(update(approvals).where(approvals.c.id == approval).values(**values))
+
+
+def settled(tx: Tx) -> dict[str, int]:
+    """Return how many approvals were settled, by how."""
+    found = select(approvals.c.status, func.count()).where(approvals.c.status != "open").group_by(approvals.c.status)
+    return {row[0]: row[1] for row in tx.execute(found)}
 
 
 def _approval(tx: Tx, row: Any, team: str) -> Approval:

@@ -269,8 +269,8 @@ def sqlite_path(url: str) -> Path:
     """Return the file of a `sqlite+aiosqlite:///` URL. Raises StorageError for any other kind."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise StorageError(f"HERMES_DATABASE_URL is not a URL: {error}") from error
+    except (ArgumentError, ValueError):  # their words may hold the password
+        raise StorageError("HERMES_DATABASE_URL is not a URL: use sqlite+aiosqlite:///<file>") from None
     if parsed.drivername not in {"sqlite+aiosqlite", "sqlite"} or not parsed.database or parsed.database == ":memory:":
         raise StorageError(
             f"HERMES_DATABASE_URL names {parsed.drivername}: use sqlite+aiosqlite:///<file> (PostgreSQL comes later)"

@@ -57,8 +57,6 @@ class Door:
         """Record a click on an approval card."""
         world, policy = self._world, self._policy
         pressed = await self._db.write_first(approving.press, world, policy, click.value, click.user, button)
-        if pressed.verdict is not None:
-            self._runner.deps.watch.approval(pressed.verdict)
         if pressed.tell is not None:
             self._runner.tell(click.thread, click.user, pressed.tell)
         if pressed.session is not None:

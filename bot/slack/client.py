@@ -36,6 +36,7 @@ class SlackClient:
         self._session = aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
         self.limiter = limiter
         self.calls: dict[str, int] = {}  # Web API calls by method, for metrics
+        self.granted = ""  # the scopes that Slack named at our first call
         self.first_ts = ""  # Slack's own time at our first call: our messages of this life are newer
         # No retry handlers: a repeated chat.postMessage would post twice. Handlers of 429 are our limiter's business.
         self.web = AsyncWebClient(
@@ -100,6 +101,7 @@ class SlackClient:
         data: Any = answer.data
         if not self.first_ts:
             self.first_ts = as_ts(answer.headers.get("Date", ""))
+            self.granted = str(answer.headers.get("x-oauth-scopes", ""))
         return data if isinstance(data, dict) else {}
 
     def _refusal(self, method: str, error: SlackApiError) -> ChatError:

@@ -83,8 +83,7 @@ def advance(
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)
     successor = _immediate(work, waiting.immediate, partial)
-    if any(r.kind == "verdict" for r in waiting.immediate) or (event is None and _cards_are_stale(work)):
-        work.done.cards = True
+    work.done.cards |= event is None and _cards_are_stale(work)
     if waiting.immediate:  # a verdict may have left an outcome
         waiting = read_waiting(tx, world, work.session, tried)
     needs = waiting.needs

@@ -1,6 +1,7 @@
 """A workspace with Hermes in it, as tests see it: people speak, and what Hermes says is read back."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -154,4 +155,4 @@ class Team:
 
 
 def _is_card(message: Seen) -> bool:
-    return message.fallback.startswith(("deploy: ", "post_message: ", "write_file: ", "label: ", "forget: "))
+    return re.match("(deploy|post_message|write_file|label|forget)[:：]", message.fallback) is not None

@@ -1,6 +1,5 @@
 """What stops a start: one clear line with the remedy, the right exit code, and no trace."""
 
-import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from bot.simulator.server import Simulator
 from tests.processes import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, on, run_bound
+from tests.waiting import until
 
 SECRETS = (BOT_TOKEN, APP_TOKEN, KEY, "xoxb-wrong-1", "xapp-wrong-1", "hunter2-hunter2")
 
@@ -125,8 +125,7 @@ async def test_a_start_that_hangs_is_ended_by_a_signal(sim: Simulator, tmp_path:
         async def locked() -> bool:
             return (tmp_path / "data/hermes.db").exists()
 
-        while not await locked():
-            await asyncio.sleep(0.01)
+        await until(locked, True)
         hermes.signal()
         assert await hermes.ends(10) == 0
         assert "Traceback" not in hermes.err

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
+from bot.ports import TaskStatus
 from bot.session import effects as do
 from bot.session.asking import ask
 from bot.session.calling import run_tool
@@ -211,12 +212,18 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
-        event = await run_tool(
-            self.deps, act, cancel, lambda name: self._voice.show_call(act.call, name, "in_progress")
-        )
+        await self._voice.join(self._known())
+        shown: list[str] = []
+
+        def began(name: str) -> None:
+            shown.append(name)
+            self._voice.show_call(act.call, name, "in_progress")
+
+        event = await run_tool(self.deps, act, cancel, began)
         self._cancels.pop(act.call, None)
-        good = event.outcome.state is CallState.SUCCEEDED
-        self._voice.show_call(act.call, "", "complete" if good else "error", event.outcome.error)
+        status: TaskStatus = "complete" if event.outcome.state is CallState.SUCCEEDED else "error"
+        for name in shown:
+            self._voice.show_call(act.call, name, status, event.outcome.error)
         self.feed(event)
 
     # --- time

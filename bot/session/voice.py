@@ -80,6 +80,12 @@ class Voice:
                 await asyncio.wait([self._before])
             return await self._opened(session, self._answer)
 
+    async def join(self, session: Session) -> None:
+        """Have the live reply at hand where a turn goes on with a tool; nothing waits for Slack."""
+        free = self._before is None or self._before.done()
+        if free and self._answer.key is not None and not self._lock.locked():
+            await self._opened(session, self._answer)
+
     async def _opened(self, session: Session, answer: Answer) -> Reply:
         if answer.reply is not None:
             return answer.reply

@@ -54,11 +54,11 @@ async def test_another_bot_never_opens_a_turn(team: Team) -> None:
 
 async def test_a_failed_look_up_delays_and_loses_nothing(start: Start) -> None:
     team = await start()
-    await team.sim.fail_next("users.info", error="fatal_error", count=1)
+    await team.sim.fail_next("users.info", error="fatal_error", count=20)
     root = await team.mention("hello")
-    await team.until(lambda: team.sim.calls("users.info"))
-    await team.sim.wait_settled()
+    await team.until(lambda: team.sim.calls("users.info") and team.hermes.runner.busy == 0)
     assert team.said(root) == []
+    await team.sim.heal()
     await team.hermes.runner.recover()
     assert len(await team.answer(root)) == 1
 

@@ -94,6 +94,16 @@ async def test_an_overflow_is_compacted_and_asked_again(team: Team) -> None:
     assert "does not fit" not in str(team.said(root))
 
 
+async def test_a_message_that_cannot_fit_is_refused_in_words_and_the_thread_goes_on(start: Start) -> None:
+    team = await start(model={"context_budget_tokens": 4000})
+    too_long = error(400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
+    team.model.when(lambda asked: sum(len(str(m)) for m in asked.messages) > 30_000, too_long)
+    root = await team.mention("word " * 19_000)
+    assert "does not fit the model" in str(await team.answer(root))
+    await team.mention("something short", thread=root)
+    assert await team.answer(root, lambda said: "Understood." in said)
+
+
 async def test_a_turn_without_end_is_ended_at_its_last_step(start: Start, workshop: Workshop) -> None:
     team = await start(session={"max_steps": 3})
 

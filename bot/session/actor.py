@@ -22,7 +22,7 @@ from bot.session.owed import deliver_notices, read_owed, reconcile, tell
 from bot.session.reflection import reflect
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
-from bot.session.voice import Voice
+from bot.session.voice import Voice, status_of
 from storage.db import StorageError
 from storage.records import Session
 
@@ -60,6 +60,7 @@ class Actor:
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
+        self._doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
         self.task = asyncio.create_task(self._run(resumed=resumed), name=f"session {session[:8]}")
 
@@ -113,7 +114,7 @@ class Actor:
                     if advanced is None:
                         break
                     await self._act(advanced)
-                if self._idle():
+                if self._idle() and not self._put_status_right():
                     break
         except Exception:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
@@ -123,6 +124,14 @@ class Actor:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
             self._house.ended(self)
+
+    def _put_status_right(self) -> bool:
+        """See that a message which opened no turn after all leaves no status behind; tell whether there is work."""
+        if not self._doubtful or self._session is None or self.closing:
+            return False
+        self._doubtful = False
+        self.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
+        return True
 
     def _idle(self) -> bool:
         resting = self._session is None or at_rest(self._session) or self.closing
@@ -165,6 +174,7 @@ class Actor:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
         self._session = None  # kind and sharing of the place may be known now
         self._tried |= tried
+        self._doubtful = True
         for user in refused:
             self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
         self.wake()
@@ -241,6 +251,7 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
+        await self._voice.join(self._known())
         try:
             event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
         except Exception as error:

@@ -23,6 +23,7 @@ INSTRUCTION = (
 )
 ITEM_CHARACTERS = 300
 ITEMS = 40
+MESSAGE_CHARACTERS = 4_000
 
 
 async def summarise(
@@ -91,10 +92,18 @@ def _checked(found: Any) -> dict[str, Any] | None:
 def _line(entry: Entry) -> str:
     content = entry.content
     if entry.role == "user":
-        return f"{content['name']}: {content['text']}"
+        return f"{content['name']}: {_short(content['text'])}"
     if entry.role == "tool":
         return f"[result] {content['text'][:ITEM_CHARACTERS]}"
     calls = "".join(
         f" [calls {c['name']}({json.dumps(c['arguments'], ensure_ascii=False)[:200]})]" for c in content["calls"]
     )
-    return f"Hermes: {content['text']}{calls}"
+    return f"Hermes: {_short(content['text'])}{calls}"
+
+
+def _short(text: str) -> str:
+    """Keep the head and the tail of a very long message: the call that sums up has to fit as well."""
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    half = MESSAGE_CHARACTERS // 2
+    return f"{text[:half]} … ({len(text) - 2 * half} characters left out) … {text[-half:]}"

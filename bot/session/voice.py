@@ -81,6 +81,12 @@ class Voice:
                 await asyncio.wait([self._before])
             return await self._opened(session, self._answer)
 
+    async def join(self, session: Session) -> None:
+        """Have the live reply at hand where a turn goes on with a tool; nothing waits for Slack."""
+        free = self._before is None or self._before.done()
+        if free and self._answer.key is not None and not self._lock.locked():
+            await self._opened(session, self._answer)
+
     async def _opened(self, session: Session, answer: Answer) -> Reply:
         if answer.reply is not None:
             return answer.reply
@@ -101,7 +107,7 @@ class Voice:
         """Deliver the last piece of an answer whose entry is committed."""
         reply = await self._opened(session, answer)
         try:
-            await reply.finish(text, _status(session))
+            await reply.finish(text, status_of(session))
         except ChatError as error:
             if error.code == "stopped_by_user":  # in the moment of its end: Slack shows that, and it stays so
                 self._settle(answer)
@@ -116,13 +122,13 @@ class Voice:
         """Close an answer with a word on why it ends here."""
         reply = await self._opened(session, answer)
         locale, name = await self._deps.db.read(_listener, self._deps.world.known, session, by)
-        await reply.interrupt(end_word(reason, locale, name), _status(session))
+        await reply.interrupt(end_word(reason, locale, name), status_of(session))
         self._settle(answer)
 
     async def pause(self, session: Session, answer: Answer) -> None:
         """Close what is open: the turn rests until its approvals are settled."""
         reply = await self._opened(session, answer)
-        await reply.pause(_status(session))
+        await reply.pause(status_of(session))
         self._settle(answer)
 
     async def close(self) -> None:
@@ -135,7 +141,7 @@ class Voice:
         self._deps.watch.delivery(DeliveryState.SENT)
 
 
-def _status(session: Session) -> SessionStatus:
+def status_of(session: Session) -> SessionStatus:
     """Return what Slack shows once an answer has ended: the next turn may be at work already."""
     if not at_rest(session):
         return "processing"

@@ -1,9 +1,8 @@
 """A workspace with Hermes in it, as tests see it: people speak, and what Hermes says is read back."""
 
-import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from bot.simulator.answers import Answer
 from bot.simulator.server import Simulator
 from bot.simulator.sight import Seen
 from tests.fakes.model_server import ScriptedModel
+from tests.waiting import until
 
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
 HERMES = "U0HERMES"
@@ -97,11 +97,8 @@ class Team:
     async def until(self, look: Callable[[], Any]) -> Any:
         """Wait until a look at Slack, the model or Hermes gives something; return it."""
         try:
-            async with asyncio.timeout(PATIENCE):
-                while not (seen := look()):
-                    await asyncio.sleep(0.01)
-                return seen
-        except TimeoutError:
+            return await until(_eventually(look), bool, PATIENCE)
+        except AssertionError:
             raise AssertionError(f"still not so after {PATIENCE} s; Slack shows\n{self._everything()}") from None
 
     def cards(self, root: str, channel: str = GENERAL) -> list[Seen]:
@@ -154,5 +151,12 @@ class Team:
         return "\n".join(f"{m['role']}: {m.get('content')}" for m in self.model.asked[number].messages)
 
 
+def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    async def seen() -> Any:
+        return look()
+
+    return seen
+
+
 def _is_card(message: Seen) -> bool:
-    return re.match("(deploy|post_message|write_file|label|forget)[:：]", message.fallback) is not None
+    return re.match(r"(deploy|label|forget|post_message|write_file)[:\uff1a]", message.fallback) is not None

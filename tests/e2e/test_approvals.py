@@ -1,7 +1,7 @@
 """Nothing risky happens without a yes from a person who may give it, to exactly the call that was shown."""
 
 from tests.e2e.conftest import Start
-from tests.e2e.team import ANA, BEN, CHO, Clock, Team
+from tests.e2e.team import ANA, BEN, CHO, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop
 from tests.fakes.model_script import calls, text
 
@@ -26,6 +26,8 @@ async def test_a_card_shows_the_exact_call_and_a_yes_runs_it(team: Team, worksho
     assert await team.answer(root, lambda said: "Deployed." in said)
     await team.shown(card, "Approved by")
     await team.status(root, "active")
+    [message] = [m for m in team.sim.thread(GENERAL, root) if m.tasks]
+    assert [(t.title, t.status) for t in message.tasks] == [("deploy", "complete")]
     assert workshop.done == ["deploy shop 7"]
     assert "deploy shop 7: done" in team.model.asked[-1].results[0]
     assert len(team.model.requests) == 2

@@ -46,9 +46,10 @@ async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
 
 
 async def test_a_command_is_answered_though_slack_does_not_say_who_asks(team: Team) -> None:
-    await team.sim.fail_next("users.info", error="fatal_error", count=3)
+    await team.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await team.sim.command(ANA, GENERAL, "/memory", "list")
     assert "cannot find out who you are" in answer.text
+    await team.sim.heal()
     assert "remember nothing" in await memory(team, "list")
 
 

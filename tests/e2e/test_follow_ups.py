@@ -57,8 +57,6 @@ async def test_an_existing_thread_is_read_once_with_its_authors(team: Team) -> N
     await team.answer(root)
     seen = team.prompt()
     assert seen.index("lunch at noon?") < seen.index("fine with me") < seen.index("what was agreed?")
-    names = {u: team.sim.calls("users.info") for u in ("U0BEN",)}
-    assert names
     assert "U0BEN" not in seen
     assert "U0CHO" not in seen
     await team.mention("again?", thread=root)
@@ -66,7 +64,7 @@ async def test_an_existing_thread_is_read_once_with_its_authors(team: Team) -> N
     assert len(team.sim.calls("conversations.replies")) == 1
 
 
-async def test_after_new_the_own_words_are_not_read_again_but_an_old_thread_names_hermes(start: Start) -> None:
+async def test_of_a_thread_from_before_the_own_words_are_known_as_hermes(start: Start) -> None:
     team = await start()
     team.model.reply(text("I am the first answer."))
     root = await team.mention("hello")
@@ -79,6 +77,20 @@ async def test_after_new_the_own_words_are_not_read_again_but_an_old_thread_name
     await team.mention("go on", thread=root)
     await team.answer(root, lambda said: len(said) == 2)
     assert "Hermes: I am the first answer." in team.prompt()
+    await team.say("and on", thread=root)
+    await team.answer(root, lambda said: len(said) == 3)
+
+
+async def test_after_new_the_other_people_of_the_thread_are_still_there(team: Team) -> None:
+    root = await team.mention("hello")
+    await team.say("I am here too", BEN, thread=root)
+    await team.mention("!new", thread=root)
+    await team.answer(root, lambda said: "A new conversation" in str(said))
+    await team.say("Ben, look at that", thread=root)
+    await team.sim.wait_settled()
+    await team.mention("and you?", thread=root)
+    await team.answer(root, lambda said: len(said) == 3)
+    assert len(team.model.requests) == 2
 
 
 async def test_a_thread_that_cannot_be_read_is_no_reason_for_silence(team: Team) -> None:

@@ -48,6 +48,25 @@ async def test_a_stop_word_needs_no_mention_in_a_direct_message(team: Team) -> N
     await team.answer(root, lambda said: "Stopped by" in str(said), channel="D0ANA")
 
 
+async def test_a_stop_word_needs_no_mention_where_a_message_needs_none(team: Team) -> None:
+    root, _ = await speaking(team)
+    await team.say("!stop", thread=root)
+    await team.answer(root, lambda said: "Stopped by" in str(said))
+    assert len(team.model.requests) == 1
+
+
+async def test_the_native_stop_ends_a_running_tool(team: Team, workshop: Workshop) -> None:
+    gate = workshop.hold("look")
+    team.model.reply(calls(("look", {"at": "it"})), text("Stopped it."))
+    root = await team.mention("look at it")
+    await gate.arrived()
+    await team.status(root, "processing")
+    await team.sim.press_stop(ANA, GENERAL, root)
+    await team.answer(root, lambda said: "Stopped by" in str(said))
+    await team.status(root, "active")
+    assert workshop.done == []
+
+
 async def test_the_stop_command_stops_the_callers_turns_here(team: Team) -> None:
     root, _ = await speaking(team)
     answer = await team.sim.command(BEN, GENERAL, "/hermes", "stop")

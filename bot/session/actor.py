@@ -7,6 +7,7 @@ process may, between any two lines.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
 from typing import Any, Protocol
@@ -211,7 +212,8 @@ class Actor:
             case do.Finish():
                 self._finish(session, act)
             case do.Interrupt():
-                self._end(self._voice.interrupt(session, self._voice.detach(), act.reason, act.by))
+                stopped = replace(session, turn=act.turn)  # the same transaction may have opened the next one
+                self._end(self._voice.interrupt(stopped, self._voice.detach(), act.reason, act.by))
             case do.Pause():
                 self._end(self._voice.pause(session, self._voice.detach()))
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from bot.ports import Button, ChatError, Posted
 from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
-from bot.session.voice import end_word
+from bot.session.transition import at_rest
+from bot.session.voice import end_word, status_of
 from bot.texts import say
 from storage import deliveries, sessions, turns
 from storage.db import StorageError, Tx
@@ -89,6 +90,9 @@ async def reconcile(deps: Deps, session: str, owed: Owed) -> None:
             await _settle(deps, found, key, parts, ours)
         except ChatError as error:
             _tried(deps, key, parts[0], error)
+    session_now = await deps.db.read(sessions.load, session)
+    if at_rest(session_now):
+        await deps.chat.set_status(session_now.thread, status_of(session_now))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from bot.session import apply
 from bot.session.effects import Act, Effect
-from bot.session.events import Decided, Event, InboxTaken, Stopped
+from bot.session.events import Decided, Event, InboxTaken, Resumed, Stopped
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
@@ -79,6 +79,8 @@ def advance(
     without `opening` (shutdown) no turn is opened and no model is asked.
     """
     work = _Transaction(tx, world, sessions.load(tx, session) if isinstance(session, str) else session)
+    if isinstance(event, Resumed):
+        deliveries.inherit(tx, work.session.id)
     if event is not None:
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)

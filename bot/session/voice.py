@@ -127,6 +127,9 @@ class Voice:
 
     async def pause(self, session: Session, answer: Answer) -> None:
         """Close what is open: the turn rests until its approvals are settled."""
+        if answer.key is None:  # taken over from another process: nothing was begun here
+            await self._deps.chat.set_status(session.thread, status_of(session))
+            return
         reply = await self._opened(session, answer)
         await reply.pause(status_of(session))
         self._settle(answer)

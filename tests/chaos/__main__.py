@@ -24,7 +24,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         storm = Storm(folder, chosen.seed, preloaded=chosen.preloaded, threads=chosen.threads)
         report = asyncio.run(storm.run(chosen.kills))
-    print("\n".join(report.lines()))
+    sys.stdout.write("\n".join(report.lines()) + "\n")
     return 1 if report.faults else 0
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 MARK = {
@@ -38,7 +39,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
 def leave(arguments: dict[str, Any]) -> str:
     """Write the mark, with a while before and after it in which the bot may be killed."""
     time.sleep(arguments.get("before", 0))
-    with open(sys.argv[1], "a") as file:
+    with Path(sys.argv[1]).open("a") as file:
         file.write(arguments["mark"] + "\n")
         file.flush()
         os.fsync(file.fileno())
@@ -55,7 +56,8 @@ def main() -> None:
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
         result = answer(request["method"], request.get("params") or {})
         unknown = {"code": -32601, "message": "no such method"}
-        print(json.dumps(reply | ({"error": unknown} if result is None else {"result": result})), flush=True)
+        sys.stdout.write(json.dumps(reply | ({"error": unknown} if result is None else {"result": result})) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ SERVER = Path(__file__).parent / "effects_server.py"
 
 
 class House:
-    """Starts, kills and stops one Hermes on one folder. `preloaded`: forked from an interpreter that has all imported."""
+    """Starts, kills and stops one Hermes on one folder. `preloaded`: forked from an interpreter that has it imported."""
 
     def __init__(self, folder: Path, api_url: str, model_url: str, *, preloaded: bool) -> None:
         self.folder = folder
@@ -94,6 +94,8 @@ class House:
 
     async def _ask(self, line: str) -> bytes:
         nursery = self._nursery
-        assert nursery is not None and nursery.stdin is not None and nursery.stdout is not None
+        assert nursery is not None
+        assert nursery.stdin is not None
+        assert nursery.stdout is not None
         nursery.stdin.write(f"{line}\n".encode())
         return await nursery.stdout.readline()

@@ -1,9 +1,11 @@
 """Starts `hermes run` quickly: everything is imported once, each line on stdin forks a fresh process.
 
-The children are the real command, from `bot.cli.main` on; only the seconds of importing are saved. Prints each one's pid.
+The children are the real command, from `bot.cli.main` on; only the seconds of importing are saved.
+Prints each one's pid.
 """
 
 import os
+import signal
 import sys
 
 import tools.mcp.hub  # noqa: F401 - loaded on demand by the bot: here for speed
@@ -27,12 +29,18 @@ def child(log: str) -> None:
 
 
 if __name__ == "__main__":
+    living: set[int] = set()
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")
         if word == "start":
             pid = os.fork()
             if pid == 0:
                 child(rest)
-            print(pid, flush=True)
+            living.add(pid)
+            sys.stdout.write(f"{pid}\n")
         else:  # the exit status of a child, once it has ended
-            print(os.waitpid(int(rest), 0)[1], flush=True)
+            sys.stdout.write(f"{os.waitpid(int(rest), 0)[1]}\n")
+            living.discard(int(rest))
+        sys.stdout.flush()
+    for pid in living:
+        os.kill(pid, signal.SIGKILL)

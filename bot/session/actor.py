@@ -6,7 +6,7 @@ process may, between any two lines.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
@@ -17,6 +17,7 @@ from bot.session.asking import ask
 from bot.session.calling import broken_inside, run_tool
 from bot.session.cards import show_cards
 from bot.session.deps import Deps
+from bot.session.errands import Errands
 from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
 from bot.session.owed import deliver_notices, read_owed, reconcile, tell
@@ -53,8 +54,7 @@ class Actor:
         self.id = session
         self._house = house
         self._events: asyncio.Queue[Event | _Check | None] = asyncio.Queue()
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._last: dict[str, asyncio.Task[None]] = {}
+        self._jobs = Errands(session, lambda: self._events.put_nowait(_CHECK))
         self._cancels: dict[str, asyncio.Event] = {}
         self._voice = Voice(deps)
         self._cards_doubtful = False
@@ -75,33 +75,6 @@ class Actor:
         """Something happened in this process."""
         self._events.put_nowait(event)
 
-    def begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a job of this session; the actor ends only after it."""
-        task = asyncio.create_task(work, name=f"{name} {self.id[:8]}")
-        self._jobs.add(task)
-        self._last[name] = task
-        task.add_done_callback(lambda t: self._job_ended(name, t))
-        return task
-
-    def _job_ended(self, name: str, task: asyncio.Task[None]) -> None:
-        self._jobs.discard(task)
-        if self._last.get(name) is task:
-            del self._last[name]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a job of a session failed", exc_info=error, extra={"session": self.id, "job": name})
-        self._events.put_nowait(_CHECK)
-
-    def _once(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Begin a job after the one of the same name that is running."""
-        before = self._last.get(name)
-
-        async def chained() -> None:
-            if before is not None:
-                await asyncio.wait([before])
-            await work()
-
-        self.begin(name, chained())
-
     # --- the loop
 
     async def _run(self, *, resumed: bool) -> None:
@@ -121,9 +94,7 @@ class Actor:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
-            for job in self._jobs:  # there are some only if the loop failed: who comes next must not meet them
-                job.cancel()
-            await asyncio.gather(*self._jobs, return_exceptions=True)
+            await self._jobs.cancel()  # there are some only if the loop failed: who comes next must not meet them
             self._house.ended(self)
 
     def _put_status_right(self) -> bool:
@@ -131,7 +102,7 @@ class Actor:
         if not self._doubtful or self._session is None or self.closing:
             return False
         self._doubtful = False
-        self.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
+        self._jobs.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
         return True
 
     def _idle(self) -> bool:
@@ -164,9 +135,9 @@ class Actor:
         if advanced.successor is not None:
             self._house.wake(advanced.successor)
         if advanced.cards:
-            self._once("cards", self._show_cards)
+            self._jobs.once("cards", self._show_cards)
         if advanced.notices:
-            self._once("notices", lambda: deliver_notices(self.deps, self.id))
+            self._jobs.once("notices", lambda: deliver_notices(self.deps, self.id))
         needs = advanced.needs
         if needs.urgent and (needs.now or at_rest(advanced.session)) and not self.closing:
             await self._learn(advanced)
@@ -177,7 +148,7 @@ class Actor:
         self._tried |= tried
         self._doubtful = True
         for user in refused:
-            self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
+            self._jobs.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
         self.wake()
 
     def _carry_out_all(self, advanced: Advanced) -> None:
@@ -199,12 +170,12 @@ class Actor:
         session = self._known()
         match act:
             case do.AskModel():
-                self.begin("model", self._ask(act))
+                self._jobs.begin("model", self._ask(act))
             case do.RunTool():
                 cancel = self._cancels[act.call] = asyncio.Event()
-                self.begin("tool", self._run_tool(act, cancel))
+                self._jobs.begin("tool", self._run_tool(act, cancel))
             case do.CancelModel():
-                if (task := self._last.get("model")) is not None:
+                if (task := self._jobs.last("model")) is not None:
                     task.cancel()
             case do.CancelTool():
                 if (cancel_event := self._cancels.get(act.call)) is not None:
@@ -220,10 +191,10 @@ class Actor:
     def _finish(self, session: Session, act: do.Finish) -> None:
         answer = self._end(self._voice.finish(session, self._voice.detach(), act.text))
         if self.deps.settings.fields:
-            self.begin("reflection", self._reflect(answer, act.turn))
+            self._jobs.begin("reflection", self._reflect(answer, act.turn))
 
     def _end(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self.begin("answer", ending)
+        task = self._jobs.begin("answer", ending)
         self._voice.follow(task)
         return task
 
@@ -288,9 +259,9 @@ class Actor:
         """Take over what an earlier process owed."""
         owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
         if owed:
-            self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
+            self._voice.follow(self._jobs.begin("owed", reconcile(self.deps, self.id, owed)))
         self._cards_doubtful = True
-        self._once("cards", self._show_cards)
+        self._jobs.once("cards", self._show_cards)
         self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:
@@ -299,8 +270,7 @@ class Actor:
         self.wake()
         waiting = asyncio.ensure_future(patience)
         await asyncio.wait([self.task, waiting], return_when=asyncio.FIRST_COMPLETED)
-        jobs = [self.task, *self._jobs]
-        for job in jobs:
-            job.cancel()
-        await asyncio.gather(*jobs, return_exceptions=True)
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        await self._jobs.cancel()
         await self._voice.close()

@@ -56,6 +56,21 @@ class _Transaction:
         deliveries.owe(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
         self.notices = True
 
+    def result(self, needs: Needs, successor: str | None) -> Advanced:
+        """Return what is to be done after the commit."""
+        done = self.done
+        return Advanced(
+            self.session,
+            acts=tuple(done.acts),
+            cards=done.cards,
+            answer_key=done.answer_key,
+            needs=needs,
+            worked=done.worked,
+            successor=successor,
+            notices=self.notices,
+            ended=tuple(done.ended),
+        )
+
     def store(self) -> None:
         apply.finish(self.tx, self.world, self.session, self.done)
         if self.session != self.before:
@@ -92,18 +107,7 @@ def advance(
     if successor is None and opening and not (at_rest(work.session) and needs.urgent):
         work.feed(InboxTaken(waiting.items))
     work.store()
-    done = work.done
-    return Advanced(
-        work.session,
-        acts=tuple(done.acts),
-        cards=done.cards,
-        answer_key=done.answer_key,
-        needs=needs,
-        worked=done.worked,
-        successor=successor,
-        notices=work.notices,
-        ended=tuple(done.ended),
-    )
+    return work.result(needs, successor)
 
 
 def _cards_are_stale(work: _Transaction) -> bool:

@@ -38,7 +38,7 @@ async def report() -> tuple[int, dict[str, str]]:
 async def test_all_is_well_beside_a_running_bot(sim: Simulator, model: ScriptedModel, around: Surroundings) -> None:
     around.set(**on(sim, OPENAI_BASE_URL=model.base_url))
     around.say(mcp_servers={"good": tiny("plain")})
-    team = await Team.start(sim, model, around.folder / "data", {})
+    team = await Team.start((sim, model), around.folder / "data", {})
     try:
         code, said = await report()
     finally:

@@ -44,7 +44,7 @@ async def test_a_long_thread_stays_flat_and_knows_its_summary(start: Start) -> N
 
 async def test_without_the_summary_call_a_plain_summary_takes_its_place(start: Start) -> None:
     team, root = await begin(start, error(400, "not today"))
-    await talk(team, root, 1, 16)
+    await talk(team, root, 1, 26)
     assert "Earlier in this conversation" in team.prompt()
     assert "question" in team.model.asked[-1].system
     assert "did not accept" not in str(team.said(root))

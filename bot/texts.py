@@ -10,9 +10,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # --- session
     "access.refused": (
-        "I may not work for guests or for people of other organisations here. Someone of this workspace can ask me, or "
-        "its operator can allow it (`access` in the configuration).",
-        "这里的设置不允许我为访客或其他组织的成员工作。请让本工作区的成员来问我，或请管理员在配置（`access`）中放行。",
+        "I may not work for you here: my settings leave out guests, people of other organisations, or people and "
+        "channels that are not on a list. Someone else can ask me, or my operator can allow it (`access` in the "
+        "configuration).",
+        "我不能在这里为您工作：我的设置排除了访客、其他组织的成员，或不在名单上的人员和频道。"
+        "请让其他人来问我，或请管理员在配置（`access`）中放行。",
+    ),
+    "access.unknown": (
+        "I cannot find out who you are at the moment, so I did nothing. Please try again in a moment.",
+        "目前无法确认您的身份，因此没有执行任何操作。请稍后再试。",
     ),
     "queue.waits": (
         "I have your message. I am busy with someone else's request in this thread and take yours up next.",
@@ -148,16 +154,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.run_again": ("Run again", "重新运行"),
     "card.worked": ("It worked", "已成功"),
     "card.skip": ("Skip", "跳过"),
-    "card.approved": ("✅ Approved by {who}.", "✅ 已由 {who} 批准。"),
-    "card.denied": ("🚫 Denied by {who}.", "🚫 已被 {who} 拒绝。"),
-    "card.expired": ("⌛ Expired: nobody decided in time. It was not run.", "⌛ 已过期：没有人及时决定，未执行。"),
+    "card.approved": ("✓ Approved by {who}.", "✓ 已由 {who} 批准。"),
+    "card.denied": ("✕ Denied by {who}.", "✕ 已被 {who} 拒绝。"),
+    "card.expired": ("Expired: nobody decided in time. It was not run.", "已过期：没有人及时决定，未执行。"),
     "card.withdrawn": ("Withdrawn: it is no longer needed and was not run.", "已撤回：不再需要，未执行。"),
-    "card.ran_again": ("🔁 {who} chose: run it again.", "🔁 {who} 选择：重新运行。"),
-    "card.did_work": ("✅ {who} says that it worked.", "✅ {who} 确认已成功。"),
-    "card.skipped": ("⏭️ {who} chose to go on without it.", "⏭️ {who} 选择跳过。"),
+    "card.ran_again": ("{who} chose: run it again.", "{who} 选择：重新运行。"),
+    "card.did_work": ("✓ {who} says that it worked.", "✓ {who} 确认已成功。"),
+    "card.skipped": ("{who} chose to go on without it.", "{who} 选择跳过。"),
     "card.unknown_expired": (
-        "⌛ Expired: nobody answered. Its outcome stays unknown.",
-        "⌛ 已过期：无人答复，结果仍未知。",
+        "Expired: nobody answered. Its outcome stays unknown.",
+        "已过期：无人答复，结果仍未知。",
     ),
     "card.unknown_withdrawn": ("Withdrawn. Its outcome stays unknown.", "已撤回，结果仍未知。"),
     "card.fallback": ("{tool}: a decision is needed", "{tool}：需要您的决定"),
@@ -178,16 +184,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.write_file": ("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
     # --- memory and commands
     "command.help": (
-        "*What I understand*\n"
-        "• Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
-        "• `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
-        "• `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
-        "• In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
-        "*我能理解的指令*\n"
-        "• 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
-        "• `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
-        "• `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
-        "• 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
+        "**What I understand**\n"
+        "- Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
+        "- `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
+        "- `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
+        "- In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
+        "**我能理解的指令**\n"
+        "- 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
+        "- `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
+        "- `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
+        "- 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
     ),
     "command.unknown": ("I do not know `{word}`.", "我不认识 `{word}`。"),
     "command.new_where": (
@@ -199,12 +205,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "新的对话从这里开始，此前的内容不再作为上下文。",
     ),
     "command.status_none": ("I am doing nothing for you here.", "我在这里没有为您处理任何事情。"),
-    "command.status_head": ("*Your conversations here*", "*您在这里的对话*"),
-    "command.status_line": ("• {link}: {phase}, {turns} turns", "• {link}：{phase}，{turns} 轮"),
+    "command.status_head": ("**Your conversations here**", "**您在这里的对话**"),
+    "command.status_line": ("- {link}: {phase} · turns: {turns}", "- {link}：{phase}，{turns} 轮"),
     "command.thread": ("thread of {when}", "{when} 的消息列"),
     "command.stopped": ("Stopping {count} of your turns here.", "正在停止您在这里的 {count} 个任务。"),
     "command.stop_none": ("Nothing of yours is running here.", "您在这里没有正在进行的任务。"),
-    "command.tools_head": ("*My tools*", "*我的工具*"),
+    "command.tools_head": ("**My tools**", "**我的工具**"),
     "command.tools_none": ("I have no tools.", "我没有工具。"),
     "command.missing": ("Not available now: {servers}", "暂不可用：{servers}"),
     "command.failed": (
@@ -219,42 +225,48 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.recall": ("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"),
     "tool.line.forget": ("Deletes one of your memories for good.", "永久删除您的一条记忆。"),
     "memory.help": (
-        "*Your memories*\n"
-        "`/memory list` all of them, with their ids\n"
-        "`/memory search <words>` those that hold these words\n"
-        "`/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
-        "`/memory edit <id> <new text>` change one\n"
-        "`/memory forget <id or words>` delete one for good; I ask once\n"
+        "**Your memories**\n"
+        "- `/memory list` all of them, with their ids\n"
+        "- `/memory search <words>` those that hold these words\n"
+        "- `/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
+        "- `/memory edit <id> <new text>` change one\n"
+        "- `/memory forget <id or words>` delete one for good; I ask once\n"
         "In a thread write `@Hermes !memory …` instead. Only you see these answers.",
-        "*您的记忆*\n"
-        "`/memory list` 列出全部记忆及编号\n"
-        "`/memory search <词语>` 查找包含这些词语的记忆\n"
-        "`/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
-        "`/memory edit <编号> <新内容>` 修改一条\n"
-        "`/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
+        "**您的记忆**\n"
+        "- `/memory list` 列出全部记忆及编号\n"
+        "- `/memory search <词语>` 查找包含这些词语的记忆\n"
+        "- `/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
+        "- `/memory edit <编号> <新内容>` 修改一条\n"
+        "- `/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
         "在消息列中请写 `@Hermes !memory …`。这些回复只有您能看到。",
     ),
     "memory.unknown": ("I do not know `{verb}`.", "我不认识 `{verb}`。"),
-    "memory.list": ("*Your memories* ({first}–{last} of {total})", "*您的记忆*（第 {first}–{last} 条，共 {total} 条）"),
+    "memory.list": (
+        "**Your memories** ({first}–{last} of {total})",
+        "**您的记忆**（第 {first}–{last} 条，共 {total} 条）",
+    ),
     "memory.list.none": (
         "I remember nothing of yours yet. `/memory add <fact>` keeps something.",
         "我还没有您的任何记忆。用 `/memory add <内容>` 来添加。",
     ),
     "memory.page": ("Page {page}", "第 {page} 页"),
-    "memory.found": ("*Memories with “{words}”* (best first)", "*包含“{words}”的记忆*（最相关的在前）"),
+    "memory.found": ("**Memories with “{words}”** (best first)", "**包含“{words}”的记忆**（最相关的在前）"),
     "memory.found.none": ("None of your memories holds “{words}”.", "您的记忆中没有“{words}”。"),
     "memory.found.more": ("There may be more; add a word to narrow it down.", "可能还有更多，请添加词语缩小范围。"),
-    "memory.added": ("I will remember: {content}\n{facts}", "我会记住：{content}\n{facts}"),
-    "memory.known": ("I know that already: {content}\n{facts}", "我已经知道了：{content}\n{facts}"),
-    "memory.edited": ("Changed: {content}\n{facts}", "已修改：{content}\n{facts}"),
-    "memory.widened": ("It may be used everywhere now: {content}\n{facts}", "现在可在各处使用：{content}\n{facts}"),
+    "memory.added": ("I will remember: {content}\n\n{facts}", "我会记住：{content}\n\n{facts}"),
+    "memory.known": ("I know that already: {content}\n\n{facts}", "我已经知道了：{content}\n\n{facts}"),
+    "memory.edited": ("Changed: {content}\n\n{facts}", "已修改：{content}\n\n{facts}"),
+    "memory.widened": ("It may be used everywhere now: {content}\n\n{facts}", "现在可在各处使用：{content}\n\n{facts}"),
     "memory.widen": ("Use everywhere", "各处使用"),
-    "memory.forget.ask": ("Forget this for good?\n> {content}\n{facts}", "要永久忘记这条吗？\n> {content}\n{facts}"),
+    "memory.forget.ask": (
+        "Forget this for good?\n> {content}\n\n{facts}",
+        "要永久忘记这条吗？\n> {content}\n\n{facts}",
+    ),
     "memory.forget.changed": (
         "It has changed since I asked, so nothing was deleted.",
         "在我询问之后内容已变化，因此没有删除。",
     ),
-    "memory.forget.which": ("*Which one shall I forget?*", "*要忘记哪一条？*"),
+    "memory.forget.which": ("**Which one shall I forget?**", "**要忘记哪一条？**"),
     "memory.forget.one": ("Forget {id}", "忘记 {id}"),
     "memory.forget.yes": ("Forget it", "忘记"),
     "memory.forget.keep": ("Keep", "保留"),

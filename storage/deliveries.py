@@ -21,8 +21,36 @@ _KNOWN = select(deliveries.c.ts).where(
 )
 
 
-def owe(tx: Tx, delivery: Delivery, key: str) -> int:
-    """Enter a delivery; `key` marks the message in Slack. Return its id."""
+_OWE = insert(deliveries)
+_OPENED = (
+    update(deliveries)
+    .where(deliveries.c.key == bindparam("key_"), deliveries.c.part == bindparam("part_"))
+    .values(ts=bindparam("ts"), updated=bindparam("updated"))
+)
+_COMPLETE = (
+    update(deliveries)
+    .where(
+        deliveries.c.session == bindparam("s"),
+        deliveries.c.turn == bindparam("t"),
+        deliveries.c.kind == "answer",
+        deliveries.c.state == DeliveryState.PENDING,
+    )
+    .values(content=bindparam("content"), state=DeliveryState.SENDING, updated=bindparam("updated"))
+)
+_SETTLE = (
+    update(deliveries)
+    .where(deliveries.c.key == bindparam("key_"), deliveries.c.state.in_(OWED))
+    .values(
+        state=bindparam("to"),
+        error=bindparam("error"),
+        attempts=deliveries.c.attempts + 1,
+        updated=bindparam("updated"),
+    )
+)
+
+
+def owe(tx: Tx, delivery: Delivery, key: str) -> None:
+    """Enter a delivery; `key` marks the message in Slack."""
     values = {
         "session": delivery.session,
         "turn": delivery.turn,
@@ -38,21 +66,17 @@ def owe(tx: Tx, delivery: Delivery, key: str) -> int:
         "created": delivery.created,
         "updated": delivery.created,
     }
-    result = tx.execute(insert(deliveries).values(**values).returning(deliveries.c.id))
-    return int(result.scalar_one())
+    tx.execute(_OWE, values)
 
 
 def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
     """Record the ts of a message as soon as Slack has given it."""
-    mine = (deliveries.c.key == key, deliveries.c.part == part)
-    tx.execute(update(deliveries).where(*mine).values(ts=ts, updated=now))
+    tx.execute(_OPENED, {"key_": key, "part_": part, "ts": ts, "updated": now})
 
 
 def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
     """Record what a turn's open answer says as a whole: from now on it is owed even if this process ends."""
-    mine = (deliveries.c.session == session, deliveries.c.turn == turn, deliveries.c.kind == "answer")
-    values = {"content": content, "state": DeliveryState.SENDING, "updated": now}
-    tx.execute(update(deliveries).where(*mine, deliveries.c.state == DeliveryState.PENDING).values(**values))
+    tx.execute(_COMPLETE, {"s": session, "t": turn, "content": content, "updated": now})
 
 
 def inherit(tx: Tx, session: str) -> None:
@@ -64,10 +88,7 @@ def inherit(tx: Tx, session: str) -> None:
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:
     """Record how every part of a delivery ended."""
-    mine = (deliveries.c.key == key, deliveries.c.state.in_(OWED))
-    attempts = deliveries.c.attempts + 1
-    values = {"state": state, "error": error, "attempts": attempts, "updated": now}
-    tx.execute(update(deliveries).where(*mine).values(**values))
+    tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
 def tried(tx: Tx, key: str, now: float, error: str) -> None:

@@ -1,15 +1,15 @@
 """The inbox: what arrived and was not yet taken into the transcript. Rows are never deleted, so nothing is lost."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import IntegrityError
 
-from storage.records import InboxRow, Session
-from storage.tables import inbox
+from storage.records import InboxRow, Session, Thread
+from storage.tables import inbox, sessions
 
 _NEW = insert(inbox)
 # A mention and its message are one row: whichever comes second only adds that it was addressed.
@@ -23,16 +23,20 @@ _WAITING = (
     .where(inbox.c.session == bindparam("session"), inbox.c.state == "waiting")
     .order_by(inbox.c.ts, inbox.c.id)
 )
+_COUNT = (
+    select(func.count())
+    .select_from(inbox)
+    .where(inbox.c.session == bindparam("session"), inbox.c.state == "waiting", inbox.c.kind == "message")
+)
 _TAKE = update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"))
 
 
 def put(tx: Tx, row: dict[str, Any]) -> int | None:
-    """Store a row; return its id, or None when it was known and nothing changed. `row` has all columns but the id."""
-    try:
-        with tx.begin_nested():
-            return tx.execute(_PUT, row).scalar()
-    except IntegrityError:  # the event id is known under another row
-        return None
+    """Store a row; return its id, or None when it was known and nothing changed. `row` has all columns but the id.
+
+    An event that is sent again has the same ts, kind and variant: it needs no second index on its id.
+    """
+    return tx.execute(_PUT, row).scalar()
 
 
 def leave(
@@ -78,8 +82,9 @@ def waiting(tx: Tx, session: str) -> list[InboxRow]:
 
 def mark(tx: Tx, ids: Iterable[int], state: str, turn: int | None = None) -> None:
     """Move rows to taken, deleted or refused."""
-    for row in ids:
-        tx.execute(_TAKE, {"key": row, "to": state, "turn_": turn})
+    rows = [{"key": row, "to": state, "turn_": turn} for row in ids]
+    if rows:
+        tx.execute(_TAKE, rows)
 
 
 def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
@@ -111,13 +116,13 @@ def rewrite(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
 
 def count_waiting(tx: Tx, session: str) -> int:
     """Return how many messages wait to open a turn or to join one."""
-    where = (inbox.c.session == session, inbox.c.state == "waiting", inbox.c.kind == "message")
-    return tx.execute(select(func.count()).select_from(inbox).where(*where)).scalar_one()
+    return tx.execute(_COUNT, {"session": session}).scalar_one()
 
 
-def authors(tx: Tx, session: str) -> set[str]:
-    """Return who has written in the session's thread, as far as it is stored."""
-    where = (inbox.c.session == session, inbox.c.kind.in_(("message", "context")))
+def authors(tx: Tx, thread: Thread) -> set[str]:
+    """Return who has written in a thread, as far as any of its sessions has stored it."""
+    same = [sessions.c[k] == v for k, v in asdict(thread).items()]
+    where = (inbox.c.session.in_(select(sessions.c.id).where(*same)), inbox.c.kind.in_(("message", "context")))
     return set(tx.execute(select(inbox.c.user).where(*where).distinct()).scalars())
 
 

@@ -9,14 +9,32 @@ from storage.records import CallState, ToolCall
 from storage.tables import attempts, tool_calls
 
 _BY_ID = select(tool_calls).where(tool_calls.c.id == bindparam("id"))
+_ENTER = insert(tool_calls)
+_FIRST = insert(attempts)
+_SETTLE = (
+    update(tool_calls)
+    .where(tool_calls.c.id == bindparam("key_"))
+    .values({name: bindparam(name) for name in ("state", "result", "full_result", "updated")})
+)
+_RUNNING = (attempts.c.call == bindparam("key_"), attempts.c.state == CallState.RUNNING)
+_END = update(attempts).where(*_RUNNING).values({name: bindparam(name) for name in ("state", "finished", "error")})
+_UNKNOWN = select(tool_calls.c.arguments_hash).where(
+    tool_calls.c.session == bindparam("session"), tool_calls.c.state == CallState.UNKNOWN
+)
+COLUMNS = (
+    *("id", "session", "turn", "step", "position", "provider_id", "name", "arguments", "arguments_hash"),
+    *("effect", "decision", "state", "repeatable", "repaired", "key", "requester", "attempt", "result"),
+)
 
 
-def enter(tx: Tx, call: ToolCall, now: float) -> None:
-    """Enter a call; one in state `running` is dispatched after this commit."""
-    names = ("id", "session", "turn", "step", "position", "provider_id", "name", "arguments", "arguments_hash")
-    rest = ("effect", "decision", "state", "repeatable", "repaired", "key", "requester", "attempt", "result")
-    row = {n: getattr(call, n) for n in (*names, *rest)}
-    tx.execute(insert(tool_calls).values(**row, created=now, updated=now))
+def enter(tx: Tx, call: ToolCall, fence: int, now: float) -> None:
+    """Enter a call; with one in state `running` its first attempt, which is dispatched after this commit."""
+    running = call.state is CallState.RUNNING
+    row = {name: getattr(call, name) for name in COLUMNS}
+    tx.execute(_ENTER, {**row, "attempt": int(running), "created": now, "updated": now})
+    if running:
+        first = {"call": call.id, "number": 1, "state": CallState.RUNNING, "fence": fence, "started": now}
+        tx.execute(_FIRST, first)
 
 
 def start(tx: Tx, call: str, fence: int, now: float) -> int:
@@ -25,14 +43,14 @@ def start(tx: Tx, call: str, fence: int, now: float) -> int:
     number = (last or 0) + 1
     mine = tool_calls.c.id == call
     tx.execute(update(tool_calls).where(mine).values(state=CallState.RUNNING, attempt=number, updated=now))
-    tx.execute(insert(attempts).values(call=call, number=number, state=CallState.RUNNING, fence=fence, started=now))
+    tx.execute(_FIRST, {"call": call, "number": number, "state": CallState.RUNNING, "fence": fence, "started": now})
     return number
 
 
 def retry(tx: Tx, call: str, fence: int, now: float) -> int:
     """Record that the running attempt failed and the next is about to be dispatched with the same key."""
-    running = (attempts.c.call == call, attempts.c.state == CallState.RUNNING)
-    tx.execute(update(attempts).where(*running).values(state=CallState.FAILED, finished=now, error="tried again"))
+    failed = {"key_": call, "state": CallState.FAILED, "finished": now, "error": "tried again"}
+    tx.execute(_END, failed)
     return start(tx, call, fence, now)
 
 
@@ -40,10 +58,9 @@ def settle(
     tx: Tx, call: str, state: CallState, *, result: str, full_result: str | None, now: float, error: str | None = None
 ) -> None:
     """Record where a call stands and what the model sees of it."""
-    values = {"state": state, "result": result, "full_result": full_result, "updated": now}
-    tx.execute(update(tool_calls).where(tool_calls.c.id == call).values(**values))
-    running = (attempts.c.call == call, attempts.c.state == CallState.RUNNING)
-    tx.execute(update(attempts).where(*running).values(state=state, finished=now, error=error))
+    values = {"key_": call, "state": state, "result": result, "full_result": full_result, "updated": now}
+    tx.execute(_SETTLE, values)
+    tx.execute(_END, {"key_": call, "state": state, "finished": now, "error": error})
 
 
 def get(tx: Tx, call: str) -> ToolCall:
@@ -56,8 +73,7 @@ def get(tx: Tx, call: str) -> ToolCall:
 
 def unknown(tx: Tx, session: str) -> frozenset[str]:
     """Return the argument hashes of the session's calls whose outcome nobody knows."""
-    where = (tool_calls.c.session == session, tool_calls.c.state == CallState.UNKNOWN)
-    return frozenset(tx.execute(select(tool_calls.c.arguments_hash).where(*where)).scalars())
+    return frozenset(tx.execute(_UNKNOWN, {"session": session}).scalars())
 
 
 def of_session(tx: Tx, session: str) -> list[ToolCall]:

@@ -23,11 +23,22 @@ _BY_THREAD = (
     .order_by(sessions.c.generation.desc())
     .limit(1)
 )
+_GENERATIONS = (
+    select(func.count())
+    .select_from(sessions)
+    .where(*(sessions.c[name] == bindparam(name) for name in ("team", "channel", "root")))
+)
 _SAVE = (
     update(sessions)
     .where(sessions.c.id == bindparam("key"))
     .values({name: bindparam(name) for name in (*STATE, "calls", "updated")})
 )
+
+
+_BESIDE = select(*(sessions.c[n] for n in ("hydrated", "summary", "summary_seq", "fields", "fields_turn"))).where(
+    sessions.c.id == bindparam("id")
+)
+_INSERT = insert(sessions)
 
 
 def load(tx: Tx, session: str) -> Session:
@@ -44,13 +55,12 @@ def of_thread(tx: Tx, thread: Thread) -> Session | None:
     return None if row is None else _session(row)
 
 
-def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float) -> Session:
-    """Open the thread's next session; the caller has closed the one before."""
-    same = [sessions.c[k] == v for k, v in asdict(thread).items()]
-    last = tx.execute(select(func.max(sessions.c.generation)).where(*same)).scalar()
-    session = Session(str(uuid.uuid4()), thread, kind, shared, 0 if last is None else last + 1)
+def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
+    """Open the thread's next session; the caller has closed the one before. `hydrated`: nothing earlier to read."""
+    generation = tx.execute(_GENERATIONS, asdict(thread)).scalar_one()
+    session = Session(str(uuid.uuid4()), thread, kind, shared, generation)
     row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation")}
-    tx.execute(insert(sessions).values(**row, **asdict(thread), calls=[], created=now, updated=now))
+    tx.execute(_INSERT, {**row, **asdict(thread), "calls": [], "hydrated": hydrated, "created": now, "updated": now})
     return session
 
 
@@ -61,15 +71,19 @@ def save(tx: Tx, session: Session, now: float) -> None:
 
 
 def context_of(tx: Tx, session: str) -> dict[str, Any]:
-    """Return what stands beside the state: hydrated, summary, summary_seq, fields, calibration, next_seq."""
-    names = ("hydrated", "summary", "summary_seq", "fields", "fields_turn", "calibration", "next_seq")
-    row = tx.execute(select(*(sessions.c[n] for n in names)).where(sessions.c.id == session)).one()
-    return dict(row._mapping)
+    """Return what stands beside the state: hydrated, summary, summary_seq, fields, fields_turn."""
+    return dict(tx.execute(_BESIDE, {"id": session}).one()._mapping)
 
 
 def put(tx: Tx, session: str, /, **values: Any) -> None:
-    """Store columns beside the state: hydrated, summary and summary_seq, fields, calibration, kind, shared."""
+    """Store columns beside the state: hydrated, summary and summary_seq, fields, kind, shared."""
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
+
+
+def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
+    """Take the reflection of a turn; False when it was taken before."""
+    mine = (sessions.c.id == session, sessions.c.fields_turn < turn)
+    return tx.execute(update(sessions).where(*mine).values(fields_turn=turn)).rowcount == 1
 
 
 def owed(tx: Tx) -> list[str]:

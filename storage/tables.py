@@ -40,8 +40,6 @@ sessions = Table(
     Column("summary_seq", Integer, nullable=False, server_default=text("0")),
     Column("fields", JSON),
     Column("fields_turn", Integer, nullable=False, server_default=text("0")),
-    Column("next_seq", Integer, nullable=False, server_default=text("1")),
-    Column("calibration", Float, nullable=False, server_default=text("1.0")),
     Column("flow", JSON),
     Column("lease_owner", String),
     Column("lease_until", Float),
@@ -62,7 +60,7 @@ inbox = Table(
     Column("ts", String, nullable=False),
     Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
     Column("variant", String, nullable=False),  # tells apart rows of one ts and kind: edited ts, approval id, …
-    Column("event_id", String, unique=True),
+    Column("event_id", String),
     Column("user", String, nullable=False),
     Column("text", Text, nullable=False),
     Column("addressed", Boolean, nullable=False),
@@ -100,8 +98,8 @@ turns = Table(
 entries = Table(
     "entries",
     metadata,
-    Column("session", ForeignKey("sessions.id"), primary_key=True),
     Column("seq", Integer, primary_key=True),
+    Column("session", ForeignKey("sessions.id"), nullable=False),
     Column("turn", Integer, nullable=False),
     Column("step", Integer, nullable=False),
     Column("role", String, nullable=False),
@@ -110,6 +108,8 @@ entries = Table(
     Column("source_ts", String),
     Column("created", Float, nullable=False),
 )
+
+Index("ix_entries_session", entries.c.session, entries.c.seq)
 
 tool_calls = Table(
     "tool_calls",

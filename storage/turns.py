@@ -4,52 +4,64 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from storage.records import Turn
 from storage.tables import turns, usage
 
+_MINE = (turns.c.session == bindparam("s"), turns.c.number == bindparam("n"))
+_BEGIN = insert(turns)
+_GET = select(turns).where(*_MINE)
+_RESUME = (
+    update(turns).where(*_MINE, turns.c.resumed.is_(None)).values(resumed=bindparam("now"), outcome="", ended=None)
+)
+_PAUSE = (
+    update(turns)
+    .where(*_MINE)
+    .values(
+        active_seconds=turns.c.active_seconds + bindparam("now") - func.coalesce(turns.c.resumed, bindparam("now")),
+        resumed=None,
+        steps_used=bindparam("used"),
+        outcome=bindparam("how"),
+        ended=bindparam("now"),
+    )
+    .returning(turns.c.active_seconds)
+)
+_USED = insert(usage)
+
 
 def begin(tx: Tx, turn: Turn, prompt_version: str) -> None:
     """Enter a turn that is at work from now on."""
-    tx.execute(
-        insert(turns).values(
-            session=turn.session,
-            number=turn.number,
-            requester=turn.requester,
-            steps_used=0,
-            started=turn.started,
-            resumed=turn.started,
-            active_seconds=0.0,
-            outcome="",
-            memories=list(turn.memories),
-            source_ts=turn.source_ts,
-            prompt_version=prompt_version,
-        )
-    )
+    row = {
+        "session": turn.session,
+        "number": turn.number,
+        "requester": turn.requester,
+        "steps_used": 0,
+        "started": turn.started,
+        "resumed": turn.started,
+        "active_seconds": 0.0,
+        "outcome": "",
+        "memories": list(turn.memories),
+        "source_ts": turn.source_ts,
+        "prompt_version": prompt_version,
+    }
+    tx.execute(_BEGIN, row)
 
 
 def resume(tx: Tx, session: str, number: int, now: float) -> None:
     """The turn is at work again, unless it is already."""
-    mine = (turns.c.session == session, turns.c.number == number)
-    tx.execute(update(turns).where(*mine, turns.c.resumed.is_(None)).values(resumed=now, outcome="", ended=None))
+    tx.execute(_RESUME, {"s": session, "n": number, "now": now})
 
 
 def pause(tx: Tx, session: str, number: int, *, steps_used: int, outcome: str, now: float) -> float:
     """The turn rests (`parked`) or ended. Return the seconds it has been at work; rest does not count."""
-    mine = (turns.c.session == session, turns.c.number == number)
-    row = tx.execute(select(turns.c.resumed, turns.c.active_seconds).where(*mine)).one_or_none()
-    if row is None:
-        return 0.0
-    active = float(row.active_seconds) + (0.0 if row.resumed is None else max(0.0, now - row.resumed))
-    values = {"active_seconds": active, "resumed": None, "steps_used": steps_used, "outcome": outcome, "ended": now}
-    tx.execute(update(turns).where(*mine).values(**values))
-    return active
+    values = {"s": session, "n": number, "now": now, "used": steps_used, "how": outcome}
+    return float(tx.execute(_PAUSE, values).scalar() or 0.0)
 
 
 def get(tx: Tx, session: str, number: int) -> Turn | None:
     """Return one turn."""
-    row = tx.execute(select(turns).where(turns.c.session == session, turns.c.number == number)).one_or_none()
+    row = tx.execute(_GET, {"s": session, "n": number}).one_or_none()
     return None if row is None else _turn(row)
 
 
@@ -61,7 +73,7 @@ def of_session(tx: Tx, session: str) -> list[Turn]:
 
 def used(tx: Tx, session: str, step: int, values: dict[str, Any]) -> None:
     """Record what one request cost: turn, model, prompt, completion, cached, seconds, at."""
-    tx.execute(insert(usage).values(session=session, step=step, **values))
+    tx.execute(_USED, {"session": session, "step": step, **values})
 
 
 def usage_of(tx: Tx, session: str) -> Sequence[Any]:

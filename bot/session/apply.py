@@ -10,12 +10,11 @@ from bot.session import effects as do
 from bot.session.events import Proposed
 from bot.session.tokens import count
 from bot.session.world import World
-from storage import approvals, deliveries, inbox, journal, ledger, memories, people, transcripts, turns
+from storage import approvals, deliveries, inbox, journal, ledger, memories, transcripts, turns
 from storage.db import Tx
 from storage.records import (
     Approval,
     ApprovalRule,
-    CallState,
     Delivery,
     DeliveryState,
     Session,
@@ -147,10 +146,10 @@ def owe_answer(tx: Tx, session: Session, now: float) -> str:
 
 def _recall(tx: Tx, world: World, session: Session, done: Applied) -> tuple[int, ...]:
     """Choose the memories of this turn, once: what its person said is what is looked up."""
-    person = people.person(tx, session.thread.team, session.requester)
-    place = people.place(tx, session.thread.team, session.thread.channel)
+    person = world.known.person(tx, session.thread.team, session.requester)
+    place = world.known.place(tx, session.thread.team, session.thread.channel)
     asked = "\n".join(e["content"].get("text", "") for e in done.entries if e["role"] == "user")
-    found = recall.recall(tx, person, place[0] if place else None, asked, world.recall_limit, world.now())
+    found = recall.recall(tx, person, place, asked, world.recall_limit, world.now())
     ids = tuple(m.id for m in found)
     if ids:
         memories.used(tx, session.thread.team, session.requester, ids, world.now())
@@ -159,7 +158,6 @@ def _recall(tx: Tx, world: World, session: Session, done: Applied) -> tuple[int,
 
 def _plan(tx: Tx, world: World, session: Session, effect: do.PlanCall, done: Applied) -> None:
     call, review = effect.call, effect.call.review
-    running = effect.state is CallState.RUNNING
     row = ToolCall(
         id=call.id,
         session=session.id,
@@ -180,9 +178,7 @@ def _plan(tx: Tx, world: World, session: Session, effect: do.PlanCall, done: App
         result=effect.result,
         repaired=review.repaired,
     )
-    ledger.enter(tx, row, world.now())
-    if running:
-        ledger.start(tx, call.id, world.fence, world.now())
+    ledger.enter(tx, row, world.fence, world.now())
 
 
 def _idempotency_key(session: Session, call: Proposed) -> str:

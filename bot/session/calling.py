@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bot.ports import ToolContext
+from bot.ports import TaskStatus, ToolContext
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.effects import RunTool
 from bot.session.events import ToolFinished
-from storage import ledger, people, sessions, turns
+from storage import ledger, sessions, turns
 from storage.db import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.declaration import failed
 from tools.review import Outcome, recheck
+
+Card = Callable[[str, TaskStatus, str | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +29,28 @@ class Errand:
     turn: Turn | None
 
 
-def read_errand(tx: Tx, call: str) -> Errand:
+def read_errand(tx: Tx, call: str, known: Acquaintances) -> Errand:
     """Read a call with the person it runs for and the place it runs in."""
     row = ledger.get(tx, call)
     session = sessions.load(tx, row.session)
     team, channel = session.thread.team, session.thread.channel
-    person = people.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
-    place = people.place(tx, team, channel)
-    where = place[0] if place else Place(team, channel, session.kind, session.shared)
+    person = known.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
+    where = known.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
     return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
-async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, show: Callable[[str], None]) -> ToolFinished:
+async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
-    `show` is told the tool's name as it begins.
+    `card` is told the tool's name and how far it is.
     """
-    errand = await deps.db.read(read_errand, act.call)
+    errand = await deps.db.read(read_errand, act.call, deps.world.known)
     began = deps.now()
     tool = deps.registry.get(errand.call.name)
     refusal = recheck(deps.registry, deps.policy, errand.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
-    show(tool.name)
+    card(tool.name, "in_progress", None)
     context = ToolContext(
         person=errand.person,
         place=errand.place,
@@ -66,6 +68,7 @@ async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, show: Callab
         await deps.db.write(ledger.retry, act.call, deps.world.fence, deps.now())
 
     outcome = await deps.executor.run(tool, errand.call, context, on_attempt=again, cancel=cancel)
+    card(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)
 

@@ -3,27 +3,27 @@
 import logging
 
 from bot.ports import Card, ChatError, Posted
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.texts import say
-from storage import approvals, ledger, people, sessions
+from storage import approvals, ledger, sessions
 from storage.db import Tx
 from storage.records import Approval
 
 log = logging.getLogger(__name__)
 
 
-def read_cards(tx: Tx, session: str, team: str) -> list[Card]:
+def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Card]:
     """Return the cards that Slack does not show as they are."""
     cards = []
     for approval in approvals.unshown(tx, session, team):
         call = ledger.get(tx, approval.call)
-        person = people.person(tx, team, approval.requester)
-        locale = person.locale if person else "en-US"
+        locale = known.locale(tx, team, approval.requester)
         notes = [say("approval.repaired", locale)] if call.repaired else []
         earlier = ledger.unknown(tx, session) if approval.kind == "approval" else frozenset()
         if call.arguments_hash in earlier:
             notes.append(say("approval.equal_unknown", locale))
-        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := people.person(tx, team, u))}
+        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := known.person(tx, team, u))}
         cards.append(Card(approval, call.effect, "\n".join(notes), locale, names))
     return cards
 
@@ -34,7 +34,8 @@ async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> boo
     `doubtful`: a card may stand in the thread though nobody recorded it, so the thread is read first.
     """
     team = deps.world.rules.team
-    cards = await deps.db.read(read_cards, session, team)
+    # Not a mere read: that a card was posted may still be waiting for the next commit.
+    cards = await deps.db.write(read_cards, session, team, deps.world.known)
     posted = await _posted(deps, session, cards) if doubtful else []
     whole = True
     for card in cards:

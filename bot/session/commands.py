@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session.approving import stop_here
+from bot.session.prompt import local
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import people, sessions
+from storage import sessions
 from storage.db import Tx
 from storage.records import InboxRow, Person, Place, Session
 from tools.registry import Registry
@@ -44,13 +45,13 @@ class Commands:
 
     def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
         """Answer a `!word` in a thread; what is about one person's memory only they see."""
-        person, place = known(tx, session.thread.team, row.user, session.thread.channel, session)
+        person, place = known(tx, world, row.user, session.thread.channel, session)
         word, rest = row.data["word"], row.data["rest"]
         match word:
             case "new":
                 return Spoken(say("command.new_done", person.locale), closes=True)
             case "status":
-                return Spoken(self._line(session, person.locale))
+                return Spoken(self._line(session, person))
             case "tools":
                 return Spoken(self._tools(person.locale))
             case "memory":
@@ -63,11 +64,12 @@ class Commands:
         found = sessions.of_place(tx, place.team, place.channel, person.id)
         if not found:
             return say("command.status_none", person.locale)
-        lines = [self._line(s, person.locale) for s in found]
+        lines = [self._line(s, person) for s in found]
         return "\n".join([say("command.status_head", person.locale), *lines])
 
-    def _line(self, session: Session, locale: str) -> str:
-        when = f"<!date^{int(float(session.thread.root))}^{{date_short_pretty}} {{time}}|{session.thread.root}>"
+    def _line(self, session: Session, person: Person) -> str:
+        locale, began = person.locale, local(float(session.thread.root), person.timezone)
+        when = f"{began:%Y-%m-%d %H:%M}"
         link = self.link(session.thread.channel, session.thread.root, say("command.thread", locale, when=when))
         phase = say(f"phase.{session.phase}", locale)
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
@@ -87,11 +89,12 @@ class Commands:
         return "\n".join([say("command.tools_head", locale), *lines])
 
 
-def known(tx: Tx, team: str, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
+def known(tx: Tx, world: World, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
     """Return who and where as far as is known; an unknown place counts as the narrowest."""
-    person = people.person(tx, team, user) or Person(team, user, user)
-    found = people.place(tx, team, channel)
+    team = world.rules.team
+    person = world.known.person(tx, team, user) or Person(team, user, user)
+    found = world.known.place(tx, team, channel)
     if found is not None:
-        return person, found[0]
+        return person, found
     kind = session.kind if session else "im" if channel.startswith("D") else "private"
     return person, Place(team, channel, kind, session.shared if session else False)

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.ports import Button, ChatError, Posted
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.transition import at_rest
 from bot.session.voice import end_word, status_of
 from bot.texts import say
-from storage import approvals, deliveries, people, sessions, turns
+from storage import approvals, deliveries, sessions, turns
 from storage.db import StorageError, Tx
 from storage.records import Delivery, DeliveryState, Session, Thread
 
@@ -30,16 +31,10 @@ def read_owed(tx: Tx, session: str, team: str) -> Owed:
     return deliveries.owed(tx, session, team)
 
 
-def locale_of(tx: Tx, team: str, user: str) -> str:
-    """Return a person's locale, English for one not known."""
-    person = people.person(tx, team, user)
-    return person.locale if person else "en-US"
-
-
 async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -> None:
     """Whisper a sentence to a person in a thread. Never raises: it is a courtesy."""
     try:
-        locale = await deps.db.read(locale_of, thread.team, user)
+        locale = await deps.db.read(deps.world.known.locale, thread.team, user)
     except StorageError:
         locale = "en-US"
     try:
@@ -94,12 +89,12 @@ class Takeover:
     after: str
 
 
-def read_takeovers(tx: Tx, found: list[str], team: str) -> list[Takeover]:
+def read_takeovers(tx: Tx, found: list[str], team: str, known: Acquaintances) -> list[Takeover]:
     """Read what `reconcile` needs."""
-    return [_read_takeover(tx, session, team) for session in found]
+    return [_read_takeover(tx, session, team, known) for session in found]
 
 
-def _read_takeover(tx: Tx, id_: str, team: str) -> Takeover:
+def _read_takeover(tx: Tx, id_: str, team: str, people: Acquaintances) -> Takeover:
     session = sessions.load(tx, id_)
     cards = bool(approvals.unshown(tx, id_, team))
     owed = tuple(deliveries.owed(tx, id_, team))
@@ -110,7 +105,7 @@ def _read_takeover(tx: Tx, id_: str, team: str) -> Takeover:
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
     known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
-    locale = locale_of(tx, session.thread.team, session.requester)
+    locale = people.locale(tx, session.thread.team, session.requester)
     return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float))
 
 

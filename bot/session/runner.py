@@ -58,9 +58,10 @@ class Runner:
     async def _take_over(self, owed: list[str]) -> int:
         idle = [s for s in owed if s not in self._actors]
         found: list[Takeover] = []
+        world = self.deps.world
         for at in range(0, len(idle), TAKEN_AT_ONCE):
             batch = idle[at : at + TAKEN_AT_ONCE]
-            found += await self.deps.db.read(read_takeovers, batch, self.deps.world.rules.team)
+            found += await self.deps.db.read(read_takeovers, batch, world.rules.team, world.known)
         # Those first whose way to their first outside call is longer: the others make theirs at once.
         for takeover in sorted(found, key=lambda t: bool(t.owed)):
             session = takeover.session.id

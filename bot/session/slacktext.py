@@ -27,7 +27,7 @@ def mentions(text: str, user: str) -> bool:
 
 
 def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> str:
-    """Return the text as a person sees it: `<@U1>` as "@Ann", links as "label (url)", entities unescaped.
+    """Return the text as a model reads it: `<@U1>` as "@Ann", `<#C1>` as "#general (C1)", links as "label (url)".
 
     `names` maps ids of users, channels and user groups to names; an unknown id stays as it is. A leading mention of
     `me` (the bot's own id) is only the address on the envelope and is left out; NUL bytes and lone surrogates go.
@@ -57,12 +57,18 @@ def _token(inner: str, names: Mapping[str, str]) -> str:
     if body.startswith("@"):
         return "@" + names.get(body[1:], unescape(label) or body[1:])
     if body.startswith("#"):
-        return "#" + (unescape(label) or names.get(body[1:], body[1:]))
+        return _channel(body[1:], unescape(label), names)
     if body.startswith("!"):
         return _special(body[1:], unescape(label), names)
     if not bar or not label or label == body or body.removeprefix("mailto:") == label:
         return unescape(body.removeprefix("mailto:") if label else body)
     return f"{unescape(label)} ({unescape(body)})"
+
+
+def _channel(identity: str, label: str, names: Mapping[str, str]) -> str:
+    """Name and id: a tool that posts there needs the id, and a name alone may mean another channel."""
+    name = label or names.get(identity, "")
+    return f"#{name} ({identity})" if name else f"#{identity}"
 
 
 def _special(body: str, label: str, names: Mapping[str, str]) -> str:

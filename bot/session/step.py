@@ -10,9 +10,9 @@ from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import deliveries, inbox, people, sessions, turns
+from storage import approvals, deliveries, inbox, sessions, turns
 from storage.db import Tx
-from storage.records import Delivery, DeliveryState, InboxRow, Session
+from storage.records import CallState, Delivery, DeliveryState, InboxRow, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,21 @@ class _Transaction:
         deliveries.owe(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
         self.notices = True
 
+    def result(self, needs: Needs, successor: str | None) -> Advanced:
+        """Return what is to be done after the commit."""
+        done = self.done
+        return Advanced(
+            self.session,
+            acts=tuple(done.acts),
+            cards=done.cards,
+            answer_key=done.answer_key,
+            needs=needs,
+            worked=done.worked,
+            successor=successor,
+            notices=self.notices,
+            ended=tuple(done.ended),
+        )
+
     def store(self) -> None:
         apply.finish(self.tx, self.world, self.session, self.done)
         if self.session != self.before:
@@ -65,7 +80,7 @@ class _Transaction:
 def advance(
     tx: Tx,
     world: World,
-    session: str,
+    session: str | Session,
     event: Event | None = None,
     *,
     tried: frozenset[str] = frozenset(),
@@ -74,34 +89,31 @@ def advance(
 ) -> Advanced:
     """Feed `event`, then what is waiting and cannot wait, then the inbox if the session rests or stands at a boundary.
 
+    `session` may be the state that the last `advance` returned: only its actor changes it.
     `tried` are people and things that could not be learnt; `partial` is the text shown so far of the current step;
     without `opening` (shutdown) no turn is opened and no model is asked.
     """
-    work = _Transaction(tx, world, sessions.load(tx, session))
+    work = _Transaction(tx, world, sessions.load(tx, session) if isinstance(session, str) else session)
     if isinstance(event, Resumed):
-        deliveries.inherit(tx, session)
+        deliveries.inherit(tx, work.session.id)
     if event is not None:
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)
     successor = _immediate(work, waiting.immediate, partial)
+    work.done.cards |= event is None and _cards_are_stale(work)
     if waiting.immediate:  # a verdict may have left an outcome
         waiting = read_waiting(tx, world, work.session, tried)
     needs = waiting.needs
     if successor is None and opening and not (at_rest(work.session) and needs.urgent):
         work.feed(InboxTaken(waiting.items))
     work.store()
-    done = work.done
-    return Advanced(
-        work.session,
-        acts=tuple(done.acts),
-        cards=done.cards,
-        answer_key=done.answer_key,
-        needs=needs,
-        worked=done.worked,
-        successor=successor,
-        notices=work.notices,
-        ended=tuple(done.ended),
-    )
+    return work.result(needs, successor)
+
+
+def _cards_are_stale(work: _Transaction) -> bool:
+    """Tell whether a vote was cast that no card shows yet."""
+    asked = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in work.session.calls)
+    return asked and bool(approvals.unshown(work.tx, work.session.id, work.session.thread.team))
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
@@ -128,12 +140,8 @@ def _stop(work: _Transaction, row: InboxRow, partial: str) -> None:
     reason: Literal["deleted", "stopped"] = "deleted" if row.data.get("deleted") else "stopped"
     work.feed(Stopped(_meant(work, row), row.user, reason, partial))
     if work.session == before and row.data.get("word"):
-        work.owe(row, Spoken(say("command.stop_none", _locale(work, row.user)), private=True))
-
-
-def _locale(work: _Transaction, user: str) -> str:
-    person = people.person(work.tx, work.session.thread.team, user)
-    return person.locale if person else "en-US"
+        locale = work.world.known.locale(work.tx, before.thread.team, row.user)
+        work.owe(row, Spoken(say("command.stop_none", locale), private=True))
 
 
 def _meant(work: _Transaction, row: InboxRow) -> int:
@@ -161,7 +169,6 @@ def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     session, now = work.session, work.world.now()
     work.feed(Stopped(session.turn, row.user, "stopped", partial, closing=True))
     sessions.save(work.tx, work.session, now)
-    successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now)
-    sessions.put(work.tx, successor.id, hydrated=True)
+    successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now, hydrated=True)
     inbox.move(work.tx, session.id, successor.id)
     return successor.id

@@ -5,11 +5,12 @@ import logging
 from dataclasses import dataclass
 
 from bot.ports import ChatError, Reply, ReplySpec, SessionStatus, TaskStatus
+from bot.session.acquaintances import Acquaintances
 from bot.session.apply import owe_answer
 from bot.session.deps import Deps
 from bot.session.transition import at_rest
 from bot.texts import say
-from storage import deliveries, people
+from storage import deliveries
 from storage.db import Tx
 from storage.records import Delivery, DeliveryState, Phase, Session
 
@@ -80,12 +81,18 @@ class Voice:
                 await asyncio.wait([self._before])
             return await self._opened(session, self._answer)
 
+    async def join(self, session: Session) -> None:
+        """Have the live reply at hand where a turn goes on with a tool; nothing waits for Slack."""
+        free = self._before is None or self._before.done()
+        if free and self._answer.key is not None and not self._lock.locked():
+            await self._opened(session, self._answer)
+
     async def _opened(self, session: Session, answer: Answer) -> Reply:
         if answer.reply is not None:
             return answer.reply
         if answer.key is None:
             answer.key = await self._deps.db.write(owe_answer, session, self._deps.now())
-        locale, _ = await self._deps.db.read(_listener, session, "")
+        locale = await self._deps.db.read(self._deps.world.known.locale, session.thread.team, session.requester)
         direct = session.kind == "im"
         spec = ReplySpec(session.thread, session.requester, answer.key, direct=direct, locale=locale)
         answer.reply = self._deps.chat.reply(spec, _Keeper(self._deps, session, answer.key))
@@ -102,6 +109,9 @@ class Voice:
         try:
             await reply.finish(text, status_of(session))
         except ChatError as error:
+            if error.code == "stopped_by_user":  # in the moment of its end: Slack shows that, and it stays so
+                self._settle(answer)
+                return
             log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
             self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
             self._deps.watch.delivery("tried")
@@ -111,7 +121,7 @@ class Voice:
     async def interrupt(self, session: Session, answer: Answer, reason: str, by: str) -> None:
         """Close an answer with a word on why it ends here."""
         reply = await self._opened(session, answer)
-        locale, name = await self._deps.db.read(_listener, session, by)
+        locale, name = await self._deps.db.read(_listener, self._deps.world.known, session, by)
         await reply.interrupt(end_word(reason, locale, name), status_of(session))
         self._settle(answer)
 
@@ -130,7 +140,7 @@ class Voice:
             await self._answer.reply.close()
 
     def _settle(self, answer: Answer) -> None:
-        self._deps.db.write_soon(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
+        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
         self._deps.watch.delivery(DeliveryState.SENT)
 
 
@@ -141,10 +151,9 @@ def status_of(session: Session) -> SessionStatus:
     return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
 
 
-def _listener(tx: Tx, session: Session, by: str) -> tuple[str, str]:
-    person = people.person(tx, session.thread.team, session.requester)
-    stopper = people.person(tx, session.thread.team, by) if by else None
-    return (person.locale if person else "en-US"), (stopper.name if stopper else by)
+def _listener(tx: Tx, known: Acquaintances, session: Session, by: str) -> tuple[str, str]:
+    stopper = known.person(tx, session.thread.team, by) if by else None
+    return known.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
 
 
 def end_word(reason: str, locale: str, name: str) -> str:

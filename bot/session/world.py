@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.ports import Button, Clock
+from bot.session.acquaintances import Acquaintances
 from bot.session.follow_ups import Rules
 from storage.db import Tx
 from storage.records import ApprovalRule, InboxRow, Session
@@ -24,6 +25,7 @@ class World:
     """Given to every transaction. `fence` numbers the process; `rule_for(tool, requester)` is policy's word."""
 
     rules: Rules
+    known: Acquaintances
     now: Clock
     fence: int
     recall_limit: int

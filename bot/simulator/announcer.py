@@ -49,7 +49,7 @@ class Announcer:
         self._mention_event(message, shape)
 
     def changed(self, message: Message, previous: Json, *, mention_is_new: bool = False) -> None:
-        """A message was edited, unfurled or updated (slack.md §9.21: not every change is a person's edit)."""
+        """A message was edited, unfurled or updated (slack.md §5.3: not every change is a person's edit)."""
         if message.bot_id == BOT_ID and not self._switches.echo_events:
             return
         shape = self._shape(message)

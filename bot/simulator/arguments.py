@@ -1,4 +1,4 @@
-"""Arguments of a Web API call, read from JSON, form or query as slack_sdk sends them (slack.md §8)."""
+"""Arguments of a Web API call, read from JSON, form or query as slack_sdk sends them (slack.md §1.1)."""
 
 import json
 from collections.abc import Mapping

@@ -16,6 +16,7 @@ STATUSES = ("pending", "in_progress", "complete", "error")
 
 
 def section(found: Findings, block: Json, at: str) -> None:
+    """Text, fields, and perhaps one element beside them."""
     if block.get("text") is None and block.get("fields") is None:
         found.add("missing required field: text", at)
     found.text(block, "text", limits.SECTION_TEXT, at, plain=False, required=False)
@@ -27,14 +28,17 @@ def section(found: Findings, block: Json, at: str) -> None:
 
 
 def header(found: Findings, block: Json, at: str) -> None:
+    """One line of plain text."""
     found.text(block, "text", limits.HEADER_TEXT, at)
 
 
 def divider(found: Findings, block: Json, at: str) -> None:
+    """A line."""
     del found, block, at  # nothing to check
 
 
 def context(found: Findings, block: Json, at: str) -> None:
+    """Small texts and images."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CONTEXT_ELEMENTS), at)):
         check_element(found, element, ("image", "mrkdwn", "plain_text"), f"{at}/elements/{i}")
         if isinstance(element, dict) and element.get("type") in ("mrkdwn", "plain_text"):
@@ -42,22 +46,26 @@ def context(found: Findings, block: Json, at: str) -> None:
 
 
 def actions(found: Findings, block: Json, at: str) -> None:
+    """Buttons and menus."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.ACTIONS_ELEMENTS), at)):
         check_element(found, element, (*ACTORS, *SELECTS), f"{at}/elements/{i}")
 
 
 def context_actions(found: Findings, block: Json, at: str) -> None:
+    """Feedback and icon buttons."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CONTEXT_ACTIONS_ELEMENTS), at)):
         check_element(found, element, ("feedback_buttons", "icon_button"), f"{at}/elements/{i}")
 
 
 def input_block(found: Findings, block: Json, at: str) -> None:
+    """A labelled field."""
     found.text(block, "label", limits.LABEL, at)
     found.text(block, "hint", limits.LABEL, at, required=False)
     check_element(found, block.get("element"), (*INPUTS, *SELECTS), f"{at}/element")
 
 
 def rich_text(found: Findings, block: Json, at: str) -> None:
+    """Text as the editor of Slack writes it."""
     kinds = ("rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted")
     for i, element in enumerate(found.items(block, "elements", (1, 1_000), at)):
         if not isinstance(element, dict) or element.get("type") not in kinds:
@@ -65,10 +73,12 @@ def rich_text(found: Findings, block: Json, at: str) -> None:
 
 
 def markdown(found: Findings, block: Json, at: str) -> None:
+    """Standard Markdown."""
     found.string(block, "text", limits.MARKDOWN_BLOCKS, at, required=True)
 
 
 def table(found: Findings, block: Json, at: str) -> None:
+    """Rows of cells."""
     for i, row in enumerate(found.items(block, "rows", (1, limits.TABLE_ROWS), at)):
         if not isinstance(row, list) or not 1 <= len(row) <= limits.TABLE_CELLS:
             found.add(f"must be a row of 1 to {limits.TABLE_CELLS} cells", f"{at}/rows/{i}")
@@ -79,6 +89,7 @@ def table(found: Findings, block: Json, at: str) -> None:
 
 
 def data_table(found: Findings, block: Json, at: str) -> None:
+    """A captioned table, its first row the header."""
     found.string(block, "caption", limits.SECTION_TEXT, at, required=True)
     rows = found.items(block, "rows", (2, 101), at)
     widths = {len(row) for row in rows if isinstance(row, list)}
@@ -87,6 +98,7 @@ def data_table(found: Findings, block: Json, at: str) -> None:
 
 
 def data_visualization(found: Findings, block: Json, at: str) -> None:
+    """A chart."""
     found.string(block, "title", 50, at)
     chart = block.get("chart")
     if not isinstance(chart, dict) or chart.get("type") not in CHARTS:
@@ -94,6 +106,7 @@ def data_visualization(found: Findings, block: Json, at: str) -> None:
 
 
 def task_card(found: Findings, block: Json, at: str) -> None:
+    """One step of a task."""
     found.string(block, "task_id", limits.CHUNK_TEXT, at, required=True)
     found.string(block, "title", limits.CHUNK_TEXT, at, required=True)
     if block.get("status") not in STATUSES:
@@ -104,12 +117,14 @@ def task_card(found: Findings, block: Json, at: str) -> None:
 
 
 def plan(found: Findings, block: Json, at: str) -> None:
+    """A title and its task cards."""
     found.string(block, "title", limits.CHUNK_TEXT, at, required=True)
     for i, task in enumerate(found.items(block, "tasks", (0, limits.MESSAGE_BLOCKS), at)):
         task_card(found, task if isinstance(task, dict) else {}, f"{at}/tasks/{i}")
 
 
 def card(found: Findings, block: Json, at: str) -> None:
+    """A card with at least one thing to see."""
     if not any(block.get(key) for key in ("hero_image", "title", "actions", "body")):
         found.add("needs one of hero_image, title, actions, body", at)
     for key, limit in (("title", 150), ("subtitle", 150), ("body", 200)):
@@ -119,16 +134,19 @@ def card(found: Findings, block: Json, at: str) -> None:
 
 
 def carousel(found: Findings, block: Json, at: str) -> None:
+    """Cards side by side."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CARDS), at)):
         card(found, element if isinstance(element, dict) else {}, f"{at}/elements/{i}")
 
 
 def container(found: Findings, block: Json, at: str) -> None:
+    """Blocks inside a frame."""
     inner = found.items(block, "blocks", (1, limits.CONTAINER_BLOCKS), at)
     check_each(found, inner, MESSAGE, f"{at}/blocks")
 
 
 def alert(found: Findings, block: Json, at: str) -> None:
+    """A notice in a modal."""
     found.text(block, "text", limits.ALERT_TEXT, at, plain=False)
 
 

@@ -1,4 +1,4 @@
-"""chat.*: posting, changing and deleting messages (slack.md §2.5, §4.3, §6.3)."""
+"""chat.*: posting, changing and deleting messages (slack.md §2.4, §4.3, §6.3)."""
 
 from typing import Any
 
@@ -68,6 +68,7 @@ def numbered(blocks: list[Json]) -> list[Json]:
 
 
 def post_message(desk: Desk, args: Arguments) -> Json:
+    """Post in a channel or a thread."""
     place = joined(desk, args.text("channel"))
     check_custom(desk, args)
     content = read_content(args)
@@ -100,6 +101,7 @@ def show(desk: Desk, message: Message) -> None:
     if session and session.note:
         desk.workspace.set_status(message.channel, message.root, "active")
     desk.announcer.posted(message)
+    desk.signs.seen(message.channel, message.root)
     desk.changes.tell("message", message.channel, message.ts)
 
 
@@ -113,6 +115,7 @@ def own_message(desk: Desk, args: Arguments, error: str) -> Message:
 
 
 def update(desk: Desk, args: Arguments) -> Json:
+    """Change one of the bot's messages; text alone leaves the blocks as they are."""
     message = own_message(desk, args, "cant_update_message")
     if message.stream and message.stream.state == "open":
         raise Refusal("streaming_state_conflict")
@@ -142,6 +145,7 @@ def was_markdown(blocks: list[Json]) -> bool:
 
 
 def delete(desk: Desk, args: Arguments) -> Json:
+    """Take one of the bot's messages back."""
     message = own_message(desk, args, "cant_delete_message")
     previous = message_shape(desk.workspace, message)
     desk.workspace.remove_message(message)
@@ -151,6 +155,7 @@ def delete(desk: Desk, args: Arguments) -> Json:
 
 
 def post_ephemeral(desk: Desk, args: Arguments) -> Json:
+    """Show a message to one member only."""
     place = joined(desk, args.text("channel"))
     check_custom(desk, args)
     content = read_content(args)
@@ -167,6 +172,7 @@ def post_ephemeral(desk: Desk, args: Arguments) -> Json:
 
 
 def get_permalink(desk: Desk, args: Arguments) -> Json:
+    """The address of a message."""
     message = desk.workspace.message(args.text("channel"), args.text("message_ts"))
     return {"channel": message.channel, "permalink": permalink(desk, message)}
 

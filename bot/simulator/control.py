@@ -15,6 +15,8 @@ from bot.simulator.refusal import Refusal
 from bot.simulator.shapes import channel_shape, person_shape
 
 LONGEST_WAIT = 60.0
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ANYWHERE = "0.0.0.0"  # noqa: S104 -- the person who asks for it gets it
 
 
 class Control:
@@ -67,6 +69,7 @@ class Control:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         try:
+            self._check_host(request)
             result = await self._call(request.match_info["name"], await read_body(request))
         except Refusal as refusal:
             return web.json_response({"ok": False, "error": refusal.code, "messages": refusal.messages}, status=400)
@@ -83,7 +86,17 @@ class Control:
         result = verb(**arguments)
         return await result if inspect.isawaitable(result) else result
 
+    def _check_host(self, request: web.Request) -> None:
+        """Refuse what was addressed to another name: a web site that had its name point at this machine."""
+        asked = (request.url.host or "").lower()
+        if asked not in {*LOOPBACK, self._desk.settings.host} and self._desk.settings.host != ANYWHERE:
+            raise Refusal("wrong_host", asked)
+
     async def _feed(self, request: web.Request) -> web.StreamResponse:
+        try:
+            self._check_host(request)
+        except Refusal as refusal:
+            raise web.HTTPForbidden(text=str(refusal)) from None
         return await stream_changes(request, self._desk)
 
 

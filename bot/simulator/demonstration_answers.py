@@ -131,9 +131,9 @@ def _write(c: Conversation) -> Answer:
 
 def _post(c: Conversation) -> Answer:
     channel, text = slots.channel(c.text), slots.message(c.text)
-    if not channel:
+    if not channel or channel.startswith("#"):  # a name alone: the tool wants the id, so a person would decide in vain
         return Answer(say("which_channel", c.chinese))
-    shown = f"<#{channel}>" if channel[0] != "#" else channel
+    shown = f"<#{channel}>"
     if not text:
         return Answer(say("what_message", c.chinese, channel=shown))
     return _call(c, "post_message", [{"channel": channel, "text": text}], say("doing_post", c.chinese, channel=shown))

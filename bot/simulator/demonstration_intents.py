@@ -33,7 +33,7 @@ FILE_NAME = (
     r"|[\u4e00-\u9fff]{1,12}\.(?:txt|md|csv|json|yaml)\b"
 )
 CHANNEL = (
-    rf"<#[A-Z0-9]+(?:\|[^>]*)?>|{_BEFORE}#[\w\u3400-\u9fff-]+(?: \([CG][A-Z0-9]+\))?"
+    rf"<#[A-Z0-9]+(?:\|[^>]*)?>|{_BEFORE}#(?:[A-Za-z0-9_-]+|[\u3400-\u9fff]+)(?: \([CG][A-Z0-9]+\))?"
     rf"|{_BEFORE}[CG](?=[A-Z]*[0-9])[A-Z0-9]{{7,10}}{_AFTER}"
 )
 ABOUT_ME = r"(?<!tell )(?<!show )(?<!give )(?<!let )(?<!remind )\bme\b|\b(?:my|mine|i|i'm|i've)\b|我"
@@ -148,7 +148,8 @@ CONCEPTS: dict[Intent, list[Concept]] = {
         (2, r"\bare you (?:an? |really |just )*(?:\w+ )?(?:ai|model|bot|robot|human|real|person|machine|alive)\b"),
         (2, r"\b(?:what|which) (?:tools|features|skills|functions)\b.{0,8}\byou\b"),
         (2, r"你(?:是|到底).{0,5}(?:AI|真|机器|模型|人)|(?:什么|哪些)(?:工具|技能)|帮我做(?:什么|些)|能做(?:什么|些)"),
-        (2, r"\b(?:who|what) (?:exactly )?are you\b|\bwhat'?s your (?:name|purpose|job)\b|\bintroduce yourself\b"
+        (2, r"\b(?:who|what) (?:\w+ )?(?:are|might|would) you\b|\bwhat'?s your (?:name|purpose|job)\b"
+            r"|\bintroduce yourself\b"
             r"|\byour name\b"),
         (2, r"\b(?:what|things|anything|stuff).{0,12}\b(?:can|could|do|able)\b.{0,6}\byou\b.{0,16}\b(?:do|help"
             r"|offer|show|able)\b"),

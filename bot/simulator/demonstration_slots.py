@@ -11,13 +11,13 @@ FOLDER = re.compile(
     r"|our\s+)?[`'\"]?([\w./-]+)[`'\"]?\s+(?:folder|directory|dir)\b"
     r"|\b(?:folder|directory|dir)\s+(?:called |named )?[`'\"]?([\w-][\w./-]*)(?<!\.)[`'\"]?(?=[\s?.!]"
     r"|$)(?!\s+(?:contain|hold|have|has|there|is))"
-    r"|([\w./-]+)\s*(?:目录|文件夹)",
+    r"|([A-Za-z0-9_./-]+)\s*(?:目录|文件夹)",
     re.IGNORECASE,
 )
 NO_FOLDER = frozenset(
     """
-    the my our this that a your is for please contents listing and with here there now what working current whole root
-    shared
+    the my our workspace this that a your is for please contents listing and with here there now what working
+    current whole root shared
     """.split()  # noqa: SIM905 - a list literal would take a line for each
 )
 POLITE = re.compile(
@@ -37,13 +37,14 @@ CONTENT_AFTER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 CONTENT_BEFORE = re.compile(
-    r"\b(?:write|save|put|store|jot(?: down)?|note(?: down)?|record|dump|add|draft)\s+(?:down\s+)?(.+?)\s+(?:in"
+    r"\b(?:write|save|put|drop|store|jot(?: down)?|note(?: down)?|record|dump|add|draft)\s+(?:down\s+)?(.+?)\s+(?:in"
     r"|into|to|as|inside|under)\s+.*$"
     r"|[把将](.+?)(?:写|存|保存|记)",
     re.IGNORECASE | re.DOTALL,
 )
 POST_AFTER = re.compile(
-    r"^\W*(?:know|knows|everyone|everybody|people|all|the team|us)?\s*(?:that|know that|know|about the fact that"
+    r"^\W*(?:should |must |may )?(?:know|knows|hear|learn|everyone|everybody|people|all|the team|us)?\s*(?:that"
+    r"|know that|know|about the fact that"
     r"|saying)?\b[\s,:]*",
     re.IGNORECASE,
 )
@@ -79,14 +80,15 @@ ZH_FILE_VERB = re.compile(
 REMEMBER_LEAD = re.compile(
     r"^.*?(?:\b(?:remember|memori[sz]e|keep in mind|bear in mind|(?:don'?t|never|not) forget"
     r"|make a (?:mental )?note|take note"
-    r"|note that|for future reference|learn that|store the fact|save the fact|from now on)\b(?:\s+(?:that|this"
+    r"|note that|you should know|for the record|(?:store|keep|put) (?:it )?(?:in|into) (?:your )?memory"
+    r"|for future reference|learn that|store the fact|save the fact|from now on)\b(?:\s+(?:that|this"
     r"|of this|about me|for me))*"
-    r"|记住|记下来?|请?记着|牢记|(?:别|不要)忘了?|记得)[\s,:：，]*",
+    r"|记住|记一下|记下来?|请?记着|牢记|(?:别|不要)忘了?|记得)[\s,:：，]*",
     re.IGNORECASE | re.DOTALL,
 )
 REMEMBER_TRAIL = re.compile(
-    r"[\s,，.;。-]*(?:and |so |but )?(?:please )?(?:remember|memori[sz]e|keep|bear|don'?t forget|note|记住|记下"
-    r"|别忘)[^,，.]{0,24}$",
+    r"[\s,，.;。-]*(?:and |so |but )?(?:please )?\b(?:remember|memori[sz]e|keep|bear|don'?t forget|note|from now on"
+    r"|for future reference)\b[^,，.]{0,24}$|[\s,，.;。]*(?:请|帮我)?(?:记住|记下|记一下|别忘)[^,，.。]{0,8}$",
     re.IGNORECASE,
 )
 STOP = re.compile(
@@ -94,8 +96,9 @@ STOP = re.compile(
     r"|ever|told|tell|the|a|an|is"
     r"|are|was|were|can|could|please|anything|something|everything|of|that|to|again|forget|delete|erase|remove"
     r"|memor(?:y|ies)|stored|it|all|s"
-    r"|show|list|remind|mine|learned|kept|saved|and)\b|[？?！!。.,，'’]|你|还|我|记得|记住|知道|什么|吗|的|关于"
-    r"|了|是|呢|哪些|忘记|忘掉|忘|吧|这|请|说过|删除|叫",
+    r"|your|from|wipe|ask(?:ed)?|things?|got|think|am|mention(?:ed)?|show|list|remind|mine|learned|kept|saved"
+    r"|and)\b|[？?！!。.,，'’]|你|还|我|记得|记住|知道|什么|吗|的|关于"
+    r"|了|是|呢|哪些|忘记|忘掉|忘|吧|这|请|跟|把|多少|了解|删掉?|记忆|说过|删除|叫",
     re.IGNORECASE,
 )  # fmt: skip
 

@@ -62,8 +62,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "what_query": ("What should I look for in the files?", "要在文件里找什么？"),
     "what_content": ("What should I write into `{path}`?", "要在 `{path}` 里写什么？"),
     "which_channel": (
-        "In which channel? Please mention it, with its id if it stays unclear, such as C0GENERAL.",
-        "在哪个频道？请提及它；如仍不清楚，请给出它的 id，例如 C0GENERAL。",
+        "In which channel? I need its id, such as C0GENERAL, because a name alone may mean another one.",
+        "在哪个频道？我需要它的 id，例如 C0GENERAL，因为只有名字可能指的是别的频道。",
     ),
     "what_message": ("What should I post in {channel}?", "要在 {channel} 发什么？"),
     "what_memory": ("What should I remember?", "要我记住什么？"),

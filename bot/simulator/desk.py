@@ -8,6 +8,7 @@ from bot.simulator.arguments import Arguments
 from bot.simulator.changes import Changes
 from bot.simulator.records import Json
 from bot.simulator.settings import App, Settings, Switches
+from bot.simulator.signs import Signs
 from bot.simulator.workspace import Workspace
 
 
@@ -21,6 +22,7 @@ class Desk:
     switches: Switches
     changes: Changes
     announcer: Announcer
+    signs: Signs
     base_url: str = ""
 
 

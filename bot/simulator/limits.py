@@ -2,8 +2,8 @@
 
 # Messages
 TEXT = 40_000  # §4.3: longer text is cut
-UPDATE_TEXT_BYTES = 4_000  # §2.5: chat.update answers msg_too_long
-MARKDOWN_TEXT = 12_000  # §0.5, §2.1
+UPDATE_TEXT_BYTES = 4_000  # §2.4: chat.update answers msg_too_long
+MARKDOWN_TEXT = 12_000  # §4.3, §2.1
 MARKDOWN_BLOCKS = 12_000  # §4.1: summed over all markdown blocks of a payload
 STREAM_TEXT = 12_000  # §2.1, §4.1: what a streamed message holds in all; msg_too_long beyond
 MESSAGE_BLOCKS = 50  # §4.1
@@ -62,7 +62,7 @@ TRIGGER_SECONDS = 3.0
 RESPONSE_URL_SECONDS = 1_800.0
 RESPONSE_URL_USES = 5
 
-# Sockets, §1.6
+# Sockets, §1.3
 SOCKETS = 10
 
 # Calls a minute, §5.4

@@ -1,4 +1,4 @@
-"""auth, apps, conversations and users: what the bot may look up (slack.md §1.6, §5.4, §5.5)."""
+"""auth, apps, conversations and users: what the bot may look up (slack.md §1.3, §5.4, §5.5)."""
 
 import base64
 from collections.abc import Iterable, Sequence
@@ -19,6 +19,7 @@ SCOPE_OF = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"
 
 
 def auth_test(desk: Desk, args: Arguments) -> Json:
+    """Who the token belongs to."""
     del args
     team = desk.settings
     return {
@@ -33,6 +34,7 @@ def auth_test(desk: Desk, args: Arguments) -> Json:
 
 
 def api_test(desk: Desk, args: Arguments) -> Json:
+    """An answer, or the error asked for."""
     del desk
     if "error" in args:
         raise Refusal(args.text("error"))
@@ -101,6 +103,7 @@ def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
 
 
 def replies(desk: Desk, args: Arguments) -> Json:
+    """A thread by its root, in pages; the root leads the first page."""
     place = visible(desk, args, "history")
     found = place.messages.get(args.text("ts"))
     if found is None:
@@ -114,6 +117,7 @@ def replies(desk: Desk, args: Arguments) -> Json:
 
 
 def history(desk: Desk, args: Arguments) -> Json:
+    """What stands in a channel itself, the newest first."""
     place = visible(desk, args, "history")
     tops = [
         desk.workspace.aged(m) for m in place.messages.values() if m.root == m.ts or m.subtype == "thread_broadcast"
@@ -129,16 +133,19 @@ def listing(desk: Desk, args: Arguments, messages: list[Message], default: int) 
 
 
 def info(desk: Desk, args: Arguments) -> Json:
+    """One channel."""
     return {"channel": channel_shape(visible(desk, args, "read"))}
 
 
 def members(desk: Desk, args: Arguments) -> Json:
+    """Who is in a channel."""
     place = visible(desk, args, "read")
     some, more = page(sorted(place.members), args, page_size(desk, args, 100))
     return {"members": some, **more}
 
 
 def open_dm(desk: Desk, args: Arguments) -> Json:
+    """The DM with one person."""
     users = args.text("users").split(",")
     if len(users) != 1:
         raise Refusal("users_list_not_supplied" if not users else "not_enough_users")
@@ -147,17 +154,20 @@ def open_dm(desk: Desk, args: Arguments) -> Json:
 
 
 def user_info(desk: Desk, args: Arguments) -> Json:
+    """One person."""
     person = desk.workspace.person(args.text("user"))
     return {"user": person_shape(person, args.flag("include_locale"))}
 
 
 def user_list(desk: Desk, args: Arguments) -> Json:
+    """The people of this team."""
     own = [person for person in desk.workspace.people.values() if not person.is_stranger]
     some, more = page(own, args, page_size(desk, args, 1_000))
     return {"members": [person_shape(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
 
 
 def group_users(desk: Desk, args: Arguments) -> Json:
+    """The members of a user group."""
     group = desk.workspace.groups.get(args.text("usergroup"))
     if group is None:
         raise Refusal("no_such_subteam")

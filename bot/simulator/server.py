@@ -17,6 +17,7 @@ from bot.simulator.pressing import Pressing
 from bot.simulator.records import Json, Kind, Person
 from bot.simulator.responses import Responses
 from bot.simulator.settings import Settings, Switches, app_of, installed_manifest
+from bot.simulator.signs import Signs, percentiles
 from bot.simulator.socket_mode import SocketMode
 from bot.simulator.trouble import Trouble
 from bot.simulator.web_api import WebApi, bearer
@@ -24,7 +25,6 @@ from bot.simulator.workspace import Workspace, settle
 from bot.simulator.writing import Writing
 
 BODY_BYTES = 16 * 1024 * 1024
-PARTS = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
 VERBS = (
     "say",
     "bot_says",
@@ -82,7 +82,7 @@ class Simulator:
         settle(self.workspace)
         self.sockets = SocketMode(self.switches, self.changes)
         announcer = Announcer(self.workspace, self.app, self.switches, self.sockets)
-        self._desk = Desk(fixed, self.app, self.workspace, self.switches, self.changes, announcer)
+        self._desk = Desk(fixed, self.app, self.workspace, self.switches, self.changes, announcer, Signs())
         faults = Faults()
         self._api = WebApi(self._desk, self.sockets, faults)
         self._responses = Responses(self._desk, faults)
@@ -177,17 +177,17 @@ class Simulator:
         self.workspace.add_channel(channel_id, name, kind, set(members), external)
 
     async def traffic(self) -> Json:
-        """How many sockets are open, envelopes were sent or wait, events were given up; acknowledgement times in ms."""
-        sockets = self.sockets
+        """Counts of sockets and envelopes; how long acknowledgements and first visible signs took, in milliseconds."""
+        sockets, signs = self.sockets, self._desk.signs
         return {
             "connected": sockets.connected,
             "delivered": sockets.delivered,
             "pending": sockets.pending,
             "given_up": len(sockets.given_up),
-            "acked": len(times := sorted(sockets.ack_seconds)),
-            "ack_ms": {name: round(1_000 * times[int(part * (len(times) - 1))], 2) for name, part in PARTS}
-            if times
-            else {},
+            "acked": len(sockets.ack_seconds),
+            "ack_ms": percentiles(sockets.ack_seconds),
+            "signs": len(signs.waits),
+            "sign_ms": percentiles(signs.waits),
         }
 
     def _routes(self, application: web.Application) -> None:

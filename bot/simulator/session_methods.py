@@ -14,12 +14,14 @@ STOPPED = "agent_session_stopped"
 def move_session(desk: Desk, channel: str, thread_ts: str, status: str) -> AgentSession:
     """Change Slack's session of a thread and tell who watches."""
     session = desk.workspace.set_status(channel, thread_ts, status)
+    if status == "processing":
+        desk.signs.seen(channel, thread_ts)
     desk.changes.tell("session", channel, thread_ts)
     return session
 
 
 def thread_of(desk: Desk, args: Arguments) -> tuple[str, str]:
-    """The thread a session belongs to; channels made for one session do not exist here (slack.md §2.1, §3.5)."""
+    """The thread a session belongs to; channels made for one session do not exist here (slack.md §2.1)."""
     if not desk.app.is_agent:
         raise Refusal("not_authorized")
     place = joined(desk, args.text("channel_id"))
@@ -30,6 +32,7 @@ def thread_of(desk: Desk, args: Arguments) -> tuple[str, str]:
 
 
 def set_status(desk: Desk, args: Arguments) -> Json:
+    """Set the status of a thread, creating its session."""
     check_custom(desk, args)
     channel, thread_ts = thread_of(desk, args)
     status = args.text("status")
@@ -57,6 +60,7 @@ def answer(desk: Desk, session: AgentSession) -> Json:
 
 
 def rename(desk: Desk, args: Arguments) -> Json:
+    """Give a session a title."""
     channel, thread_ts = thread_of(desk, args)
     session = desk.workspace.session(channel, thread_ts)
     if session is None:
@@ -70,6 +74,7 @@ def rename(desk: Desk, args: Arguments) -> Json:
 
 
 def legacy_status(desk: Desk, args: Arguments) -> Json:
+    """The older status with free text: processing while there is text."""
     check_custom(desk, args)
     place = joined(desk, args.text("channel_id"))
     thread_ts = desk.workspace.thread_root(place.id, args.text("thread_ts")).ts
@@ -81,11 +86,14 @@ def legacy_status(desk: Desk, args: Arguments) -> Json:
     status = "processing" if note else "active"
     session = desk.workspace.set_status(place.id, thread_ts, status, limits.LEGACY_STATUS_SECONDS)
     session.note = note
+    if note:
+        desk.signs.seen(place.id, thread_ts)
     desk.changes.tell("session", place.id, thread_ts)
     return {}
 
 
 def legacy_title(desk: Desk, args: Arguments) -> Json:
+    """The older way to name a thread."""
     place = joined(desk, args.text("channel_id"))
     thread_ts = desk.workspace.thread_root(place.id, args.text("thread_ts")).ts
     session = desk.workspace.session(place.id, thread_ts) or move_session(desk, place.id, thread_ts, "active")
@@ -94,7 +102,7 @@ def legacy_title(desk: Desk, args: Arguments) -> Json:
 
 
 def suggest_prompts(desk: Desk, args: Arguments) -> Json:
-    """Offer prompts in a DM; with a thread_ts an agent app's call does nothing (slack.md §9.29)."""
+    """Offer prompts in a DM; with a thread_ts an agent app's call does nothing (slack.md §3.3)."""
     place = joined(desk, args.text("channel_id"))
     prompts = args.items("prompts")
     good = all(isinstance(p, dict) and isinstance(p.get("title"), str) and p.get("message") for p in prompts)

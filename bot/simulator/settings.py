@@ -33,7 +33,7 @@ class Settings:
     manifest: Mapping[str, Any] | None = None  # None: the one of the app under test
     team_id: str = "T0SIM"
     team_domain: str = "simulator"
-    stream_lifetime: float = 300.0  # slack.md §0.3: about five minutes from the start, appends or not
+    stream_lifetime: float = 300.0  # slack.md §2.1: about five minutes from the start, appends or not
     keep_log: bool = True
     banner: str | None = None  # shown on the page, e.g. that a demonstration model answers
     clock: Callable[[], float] = time.time
@@ -52,6 +52,7 @@ class Switches:
     drop_acks: int = 0  # so many acknowledgements are lost on the way; -1 loses all
     silent_sockets: bool = False  # sockets are accepted, but say nothing and answer no ping
     bad_tickets: bool = False  # apps.connections.open answers with an address that refuses
+    ack_timeout: float = 3.0  # of clicks, commands and submissions; slack.md §1.2
     redelivery_timeout: float = 3.0  # slack.md §5.2
     redelivery_delays: tuple[float, ...] = (0.0, 60.0, 300.0)  # slack.md §5.2: almost at once, 1 min, 5 min
 

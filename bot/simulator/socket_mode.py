@@ -1,4 +1,4 @@
-"""Socket Mode: tickets, sockets, envelopes, acknowledgements and redelivery (slack.md §1.6, §5.2, §8)."""
+"""Socket Mode: tickets, sockets, envelopes, acknowledgements and redelivery (slack.md §1.3, §5.2)."""
 
 import asyncio
 import json
@@ -16,7 +16,6 @@ from bot.simulator.records import Json
 from bot.simulator.settings import Switches
 from bot.simulator.workspace import APP_ID
 
-ACK_SECONDS = 3.0
 LATENCIES = 100_000  # so many acknowledgement times are kept
 
 
@@ -84,7 +83,7 @@ class SocketMode:
         return ticket
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
-        """Serve one socket until it closes; a ticket works once (slack.md §9.27)."""
+        """Serve one socket until it closes; a ticket works once (slack.md §1.3)."""
         ticket = request.query.get("ticket", "")
         if ticket not in self._tickets:
             raise web.HTTPNotFound(text="this address was used or never given out")
@@ -119,7 +118,7 @@ class SocketMode:
             self._changes.tell("sockets")
 
     def _acknowledge(self, frame: Json) -> None:
-        """An answer counts whichever socket it comes from (slack.md §10 leaves this open)."""
+        """An answer counts whichever socket it comes from (slack.md §1.3)."""
         if self._switches.drop_acks:
             self._switches.drop_acks -= 1 if self._switches.drop_acks > 0 else 0
             return
@@ -148,7 +147,7 @@ class SocketMode:
         return envelope
 
     async def send_gesture(self, kind: str, payload: Json, wants_answer: bool) -> Json | None:
-        """Deliver a click, command or submission once; its answer, or None after three seconds (slack.md §1.2)."""
+        """Deliver a click, command or submission once; its answer, or None when none comes in time (slack.md §1.2)."""
         envelope = Envelope(kind, payload, asyncio.get_running_loop().create_future(), wants_answer)
         return await self._launch(envelope).acked
 
@@ -169,7 +168,7 @@ class SocketMode:
         send = loop.create_task(self._send(line, envelope.frame()))
         self._sends.add(send)
         send.add_done_callback(self._sends.discard)
-        wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else ACK_SECONDS
+        wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else self._switches.ack_timeout
         envelope.timer = loop.call_later(wait, self._failed, envelope)
 
     async def _send(self, line: Line, frame: str) -> None:
@@ -192,7 +191,7 @@ class SocketMode:
         envelope.timer = asyncio.get_running_loop().call_later(delay, self._try, envelope)
 
     def _next_line(self) -> Line | None:
-        """Any open socket, in turn (slack.md §1.6)."""
+        """Any open socket, in turn (slack.md §1.3)."""
         lines = [line for line in self._lines if not line.socket.closed]
         if not lines or self._switches.silent_sockets:
             return None

@@ -19,6 +19,7 @@ CHUNKS = {"markdown_text": ("text",), "task_update": ("id", "title", "status"), 
 
 
 def start_stream(desk: Desk, args: Arguments) -> Json:
+    """Begin a streamed message in a thread; its session is processing from then on."""
     place = joined(desk, args.text("channel"))
     if not desk.switches.streams_enabled:
         raise Refusal("method_not_supported_for_channel_type")
@@ -56,7 +57,7 @@ def read_recipient(desk: Desk, place: Channel, args: Arguments) -> str | None:
 
 
 def open_stream(desk: Desk, args: Arguments) -> tuple[Message, Stream]:
-    """The stream as it may be written to; Refusal when it ended, whatever ended it (slack.md §2.4)."""
+    """The stream as it may be written to; Refusal when it ended, whatever ended it (slack.md §2.3)."""
     message = own_message(desk, args, "message_not_owned_by_app")
     stream = message.stream
     if stream is None:
@@ -69,6 +70,7 @@ def open_stream(desk: Desk, args: Arguments) -> tuple[Message, Stream]:
 
 
 def append_stream(desk: Desk, args: Arguments) -> Json:
+    """Add to a stream."""
     message, stream = open_stream(desk, args)
     if not args.text("markdown_text") and "chunks" not in args:
         raise Refusal("no_text")
@@ -78,6 +80,7 @@ def append_stream(desk: Desk, args: Arguments) -> Json:
 
 
 def stop_stream(desk: Desk, args: Arguments) -> Json:
+    """End a stream with its last content, and set the session."""
     message, stream = open_stream(desk, args)
     status = args.text("session_status") or "active"
     if status not in SESSION_STATUSES:

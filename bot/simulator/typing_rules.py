@@ -7,6 +7,8 @@ TOKEN = re.compile(r"<(?:@[UW]\w+(?:\|[^<>]*)?|#[CG]\w+(?:\|[^<>]*)?|![a-z^][^<>
 CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 SPECIAL = re.compile(r"(?<![\w@<])@(channel|here|everyone)\b")
 NAMED = re.compile(r"(?<![\w@<.])@([A-Za-z][\w-]*)")
+PLACED = re.compile(r"(?<![\w#&<./])#([a-z0-9][a-z0-9_-]*)")
+NOBODY: Mapping[str, str] = {}
 LINK = re.compile(r"https?://[^\s<>|]*[^\s<>|.,;:!?)\]}'\"]")
 
 
@@ -15,21 +17,22 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def as_slack_sends(typed: str, names: Mapping[str, str]) -> str:
-    """The text of the event for what was typed; `names` maps lower-case names to user ids."""
-    return "".join(escaped(part) if i % 2 else between_tokens(part, names) for i, part in enumerate(CODE.split(typed)))
+def as_slack_sends(typed: str, names: Mapping[str, str], places: Mapping[str, str] = NOBODY) -> str:
+    """The text of the event for what was typed; the maps lead from lower-case names to ids of users and channels."""
+    parts = CODE.split(typed)
+    return "".join(escaped(part) if i % 2 else between_tokens(part, names, places) for i, part in enumerate(parts))
 
 
-def between_tokens(text: str, names: Mapping[str, str]) -> str:
+def between_tokens(text: str, names: Mapping[str, str], places: Mapping[str, str]) -> str:
     """Escape and link what stands between tokens that were typed as such."""
     done, at = [], 0
     for token in TOKEN.finditer(text):
-        done += [plain(text[at : token.start()], names), token.group()]
+        done += [plain(text[at : token.start()], names, places), token.group()]
         at = token.end()
-    return "".join([*done, plain(text[at:], names)])
+    return "".join([*done, plain(text[at:], names, places)])
 
 
-def plain(text: str, names: Mapping[str, str]) -> str:
+def plain(text: str, names: Mapping[str, str], places: Mapping[str, str]) -> str:
     """Words without any token of their own."""
     text = LINK.sub(lambda m: f"<{m.group()}>", escaped(text))
     text = SPECIAL.sub(lambda m: f"<!{m.group(1)}>", text)
@@ -38,4 +41,8 @@ def plain(text: str, names: Mapping[str, str]) -> str:
         user = names.get(match.group(1).lower())
         return f"<@{user}>" if user else match.group()
 
-    return NAMED.sub(named, text)
+    def placed(match: re.Match[str]) -> str:
+        channel = places.get(match.group(1))
+        return f"<#{channel}|{match.group(1)}>" if channel else match.group()
+
+    return PLACED.sub(placed, NAMED.sub(named, text))

@@ -19,6 +19,7 @@ def read_view(args: Arguments, kind: str) -> Json:
 
 
 def open_modal(desk: Desk, args: Arguments) -> Json:
+    """Open a modal for the person of the trigger."""
     content = read_view(args, MODAL)
     user = desk.workspace.take_trigger(args.text("trigger_id")).user
     view = desk.workspace.new_view(user, content)
@@ -27,6 +28,7 @@ def open_modal(desk: Desk, args: Arguments) -> Json:
 
 
 def push_modal(desk: Desk, args: Arguments) -> Json:
+    """Put a modal on top of the one that is open."""
     content = read_view(args, MODAL)
     user = desk.workspace.take_trigger(args.text("trigger_id")).user
     stack = desk.workspace.modals.get(user, [])
@@ -40,6 +42,7 @@ def push_modal(desk: Desk, args: Arguments) -> Json:
 
 
 def update_view(desk: Desk, args: Arguments) -> Json:
+    """Change a view in place."""
     view = desk.workspace.views.get(args.text("view_id"))
     if view is None:
         raise Refusal("not_found")
@@ -48,6 +51,7 @@ def update_view(desk: Desk, args: Arguments) -> Json:
 
 
 def publish(desk: Desk, args: Arguments) -> Json:
+    """Set a person's home tab."""
     if not desk.app.home_tab:
         raise Refusal("not_enabled")
     user = desk.workspace.person(args.text("user_id"))

@@ -1,4 +1,4 @@
-"""The Web API over HTTP: tokens, scopes, arguments, faults, limits, and the log of calls (slack.md §8)."""
+"""The Web API over HTTP: tokens, scopes, arguments, faults, limits, and the log of calls (slack.md §1.1)."""
 
 import asyncio
 import json
@@ -149,7 +149,7 @@ def bearer(request: web.Request) -> str:
 
 
 def check_token(token: str, right: str, prefix: str) -> None:
-    """Refuse a missing, foreign or wrong kind of token (slack.md §9.26)."""
+    """Refuse a missing, foreign or wrong kind of token (slack.md §1.1)."""
     if not token:
         raise Refusal("not_authed")
     if not token.startswith(prefix) and token.startswith(("xoxb-", "xapp-", "xoxp-")):

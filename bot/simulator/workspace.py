@@ -127,7 +127,7 @@ class Workspace:
             channel.replies[message.thread_ts].remove(message.ts)
 
     def thread_root(self, channel: str, thread_ts: str) -> Message:
-        """The root of the thread; Refusal `thread_not_found` for a missing message or a reply (slack.md §9.20)."""
+        """The root of the thread; Refusal `thread_not_found` for a missing message or a reply (slack.md §5.4)."""
         found = self.place(channel).messages.get(thread_ts)
         if found is None or found.root != found.ts:
             raise Refusal("thread_not_found")

@@ -42,12 +42,14 @@ class Writing:
             place.id,
             self._workspace.next_ts(),
             user,
-            self.typed(text),
+            self.typed(user, text),
             thread_ts=thread_ts,
             subtype=subtype,
             files=uploads,
             client_msg_id=secrets.token_hex(16),
         )
+        if BOT in place.members and (place.kind == "im" or f"<@{BOT}" in message.text):
+            self._desk.signs.asked(channel, message.root)
         return self._show(message)
 
     async def bot_says(
@@ -73,7 +75,7 @@ class Writing:
         message = self._own(user, channel, ts)
         previous = message_shape(self._workspace, message)
         was_named = f"<@{BOT}" in message.text
-        message.text = self.typed(text)
+        message.text = self.typed(user, text)
         message.edited = {"user": user, "ts": self._workspace.next_ts()}
         is_named = f"<@{BOT}" in message.text
         self._desk.announcer.changed(message, previous, mention_is_new=is_named and not was_named)
@@ -125,9 +127,11 @@ class Writing:
         channel = fields.get("channel")
         return str(self._desk.announcer.event(event, channel if isinstance(channel, str) else None)["event_id"])
 
-    def typed(self, text: str) -> str:
-        """What Slack makes of typed text in this workspace."""
-        return as_slack_sends(text, {person.name.lower(): person.id for person in self._workspace.people.values()})
+    def typed(self, user: str, text: str) -> str:
+        """What Slack makes of the text when this person types it: they can name every channel that they can see."""
+        people = {person.name.lower(): person.id for person in self._workspace.people.values()}
+        seen = [c for c in self._workspace.channels.values() if c.name and (c.kind == "channel" or user in c.members)]
+        return as_slack_sends(text, people, {channel.name: channel.id for channel in seen})
 
     def _show(self, message: Message) -> str:
         self._workspace.add_message(message)

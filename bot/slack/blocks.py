@@ -45,8 +45,8 @@ def card_blocks(card: Card) -> list[Block]:
     blocks = [section(f"{say(title, locale, tool=escape(shorten(approval.tool, 200)))}\n{facts}")]
     if approval.kind == "unknown" and approval.status == "open":
         blocks.append(section(say("card.unknown", locale)))
-    if card.note:
-        blocks.append(context(escape(shorten(card.note, 1_500))))
+    if note := shorten(card.note, 1_500):
+        blocks.append(context(escape(note)))
     blocks += argument_blocks(approval, locale)
     if approval.status != "open":
         return [*blocks, section(outcome(card))]

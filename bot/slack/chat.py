@@ -38,6 +38,7 @@ class SlackChat:
         self._clock = clock
         pace = pace or Pace()
         self._poster = Poster(client, me, pace.backoff[:2])
+        self._poster.newest = client.first_ts
         self._board = StatusBoard(client)
         self._desk = Desk(client, self._poster, self._board, clock, pace)
 
@@ -48,7 +49,8 @@ class SlackChat:
         """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
         client = SlackClient(token, base_url, Limiter(time.monotonic))
         try:
-            return cls(client, Identity.of(await client.call("auth.test", {})), clock=clock, pace=pace)
+            me = Identity.of(await client.call("auth.test", {}))
+            return cls(client, me, clock=clock, pace=pace)
         except BaseException:
             await client.close()
             raise
@@ -169,7 +171,8 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
     """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
-    teams = [user.get("team_id"), *((user.get("enterprise_user") or {}).get("teams") or ())]
+    grid = user.get("enterprise_user") or {}
+    teams = [user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())]
     known = [one for one in teams if one]
     return Person(
         team=team,

@@ -53,8 +53,10 @@ class LiveReply:
         self._script.complete(whole)
         try:
             await self._persist(status, self._desk.pace.backoff)
-        finally:
+        except Exception:
             await self._desk.board.set(self._spec.thread, status)
+            raise
+        await self._desk.board.set(self._spec.thread, status)
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         await self._still()
@@ -72,14 +74,20 @@ class LiveReply:
             await self._pages.let_go()
         except ChatError as error:
             log.info("a stream was not closed: %s", error.code)
+        except Exception:
+            log.exception("a stream was not closed")
 
     async def _quietly(self, status: SessionStatus, word: str | None) -> None:
         try:
             self._pages.wind_up(word)
-            await self._persist(status, self._desk.pace.backoff[:2])
+            try:
+                await self._persist(status, self._desk.pace.backoff[:2])
+            except ChatError as error:
+                if error.code != STOPPED:
+                    raise
+                await self._pages.amend(status)
         except ChatError as error:
-            if error.code != STOPPED:
-                log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
+            log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
         except Exception:
             log.exception("an answer was not closed")
         await self._desk.board.set(self._spec.thread, status)

@@ -40,10 +40,11 @@ def call_events(tool: str, arguments: str) -> list[bytes]:
 class Bench:
     """Answers a request whose last message is a tool's result in text, any other with the call."""
 
-    def __init__(self, tool: str, arguments: str, chunks: int = 20) -> None:
+    def __init__(self, tool: str, arguments: str, chunks: int = 20, delay: float = 0) -> None:
         self._text = text_events(chunks)
         self._call = call_events(tool, arguments)
         self._served = 0
+        self._delay = delay
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
@@ -52,6 +53,8 @@ class Bench:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for event in self._call if asks else self._text:
+            if self._delay:
+                await asyncio.sleep(self._delay)
             await response.write(event.replace(b"CALL-ID", b"call_%d" % self._served) if asks else event)
         await response.write_eof()
         return response
@@ -60,8 +63,7 @@ class Bench:
         return web.json_response({"object": "list", "data": [{"id": "bench", "object": "model"}]})
 
 
-async def serve(port: int, tool: str, arguments: str, chunks: int) -> None:
-    bench = Bench(tool, arguments, chunks)
+async def serve(port: int, bench: Bench) -> None:
     app = web.Application(client_max_size=64 << 20)
     app.router.add_post("/v1/chat/completions", bench.chat)
     app.router.add_get("/v1/models", bench.models)
@@ -82,5 +84,6 @@ def main() -> None:
     parser.add_argument("--tool", default="current_time")
     parser.add_argument("--arguments", default="{}")
     parser.add_argument("--chunks", type=int, default=20)
+    parser.add_argument("--delay", type=float, default=0, help="seconds before each event")
     given = parser.parse_args()
-    asyncio.run(serve(given.port, given.tool, given.arguments, given.chunks))
+    asyncio.run(serve(given.port, Bench(given.tool, given.arguments, given.chunks, given.delay)))

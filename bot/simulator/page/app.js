@@ -105,7 +105,8 @@ function drawMessage(message, inThread) {
   const content = el("div", { class: "content", "data-testid": "message-text" });
   if (state.editing === message.ts) content.append(editor(message));
   else content.append(message.blocks.length ? blocks(message.blocks, on) : textOf(message, names));
-  if (message.streaming_state === "in_progress") content.append(el("span", { class: "caret", "aria-label": "writing" }));
+  const last = content.lastElementChild?.matches("p") ? content.lastElementChild : content;
+  if (message.streaming_state === "in_progress") last.append(el("span", { class: "caret", "aria-label": "writing" }));
   const files = message.files.map((file) => el("span", { class: "file" }, icon("file"), ` ${file.name}`));
   const count = inThread || message.ephemeral ? 0 : replies(message.ts).length;
   const session = state.sessions.get(`${message.channel}:${message.ts}`);
@@ -130,7 +131,7 @@ function drawMessage(message, inThread) {
 function editor(message) {
   const area = el("textarea", { class: "editor", rows: 2, "data-testid": "editor" });
   area.value = message.text.replace(/<@(\w+)>/g, (_, id) => `@${id === BOT ? state.app : state.people[id]?.name || id}`)
-    .replace(/<(https?:[^>|]+)>/g, "$1").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+    .replace(/<#\w+\|([^>]+)>/g, "#$1").replace(/<(https?:[^>|]+)>/g, "$1").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
   const done = () => { state.editing = ""; drawChannel(); drawThread(); };
   const save = async () => {
     await attempt(() => ask("edit", { user: state.me, channel: message.channel, ts: message.ts, text: area.value }));
@@ -178,7 +179,7 @@ function drawChannel() {
   const count = here.members.length;
   $("topic").textContent = here.is_im ? `Your direct messages with ${cap(state.app)}` : `${count} members${here.is_ext_shared ? " · shared with another organisation" : ""}${here.members.includes(BOT) ? "" : ` · ${state.app} is not here`}`;
   document.title = `${label(here)} · Simulator`;
-  $("composer-text").placeholder = here.is_im ? `Message ${cap(state.app)}` : `Message ${label(here)} (mention @${state.app})`;
+  $("composer-text").placeholder = here.is_im ? `Message ${cap(state.app)}` : `Message ${here.is_mpim ? "" : "#"}${label(here)} (mention @${state.app})`;
   const tops = [...state.messages.values()].filter((one) => one.channel === state.channel && (!one.thread_ts || one.thread_ts === one.ts || one.subtype === "thread_broadcast"));
   const shown = [...tops, ...onlyMine("")].sort(byTs);
   const empty = el("li", { class: "empty" }, here.is_im ? `This is the beginning of your conversation with ${cap(state.app)}.` : `This is the beginning of ${label(here)}.`);

@@ -71,11 +71,26 @@ function anchor(url, words) {
   return el("a", { href: plain(url), target: "_blank", rel: "noopener noreferrer" }, plain(words || url));
 }
 
+// A moment in the reader's own time zone, as its format asks (Slack: "Formatting text for app surfaces").
+function moment([, seconds, format], fallback) {
+  const when = new Date(Number(seconds) * 1000);
+  if (!format || Number.isNaN(when.getTime())) return fallback;
+  const day = (shift) => new Date(Date.now() + shift * 86_400_000).toDateString();
+  const near = { [day(-1)]: "yesterday", [day(0)]: "today", [day(1)]: "tomorrow" }[when.toDateString()];
+  const date = (month) => when.toLocaleDateString([], { year: "numeric", month, day: "numeric" });
+  const pieces = {
+    date_num: when.toISOString().slice(0, 10), date: date("long"), date_short: date("short"),
+    date_long: when.toLocaleDateString([], { weekday: "long", year: "numeric", month: "long", day: "numeric" }),
+    time: when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }), time_secs: when.toLocaleTimeString([]),
+  };
+  return format.replace(/\{(\w+)\}/g, (all, name) => (name.endsWith("_pretty") && near) || pieces[name.replace("_pretty", "")] || all);
+}
+
 function mention(sigil, id, label, names) {
   if (sigil === "@") return el("span", { class: `mention${id === names.me ? " me" : ""}` }, `@${names.person(id) || label || id}`);
   if (sigil === "#") return el("span", { class: "mention" }, `#${names.channel(id) || label || id}`);
-  const word = id.startsWith("date^") ? label || id : `@${label || id.split("^")[0]}`;
-  return el("span", { class: "mention loud" }, word);
+  if (id.startsWith("date^")) return el("time", {}, moment(id.split("^"), label || id));
+  return el("span", { class: "mention loud" }, `@${label || id.split("^")[0]}`);
 }
 
 function piece(found, dialect, names) {

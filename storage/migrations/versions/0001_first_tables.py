@@ -115,8 +115,6 @@ def upgrade() -> None:
     sa.Column('summary_seq', sa.Integer(), server_default=sa.text('0'), nullable=False),
     sa.Column('fields', sa.JSON(), nullable=True),
     sa.Column('fields_turn', sa.Integer(), server_default=sa.text('0'), nullable=False),
-    sa.Column('next_seq', sa.Integer(), server_default=sa.text('1'), nullable=False),
-    sa.Column('calibration', sa.Float(), server_default=sa.text('(1.0)'), nullable=False),
     sa.Column('flow', sa.JSON(), nullable=True),
     sa.Column('lease_owner', sa.String(), nullable=True),
     sa.Column('lease_until', sa.Float(), nullable=True),
@@ -130,8 +128,8 @@ def upgrade() -> None:
         batch_op.create_index('ix_sessions_phase', ['phase'], unique=False)
 
     op.create_table('entries',
-    sa.Column('session', sa.String(), nullable=False),
     sa.Column('seq', sa.Integer(), nullable=False),
+    sa.Column('session', sa.String(), nullable=False),
     sa.Column('turn', sa.Integer(), nullable=False),
     sa.Column('step', sa.Integer(), nullable=False),
     sa.Column('role', sa.String(), nullable=False),
@@ -140,8 +138,11 @@ def upgrade() -> None:
     sa.Column('source_ts', sa.String(), nullable=True),
     sa.Column('created', sa.Float(), nullable=False),
     sa.ForeignKeyConstraint(['session'], ['sessions.id'], name=op.f('fk_entries_session')),
-    sa.PrimaryKeyConstraint('session', 'seq', name=op.f('pk_entries'))
+    sa.PrimaryKeyConstraint('seq', name=op.f('pk_entries'))
     )
+    with op.batch_alter_table('entries', schema=None) as batch_op:
+        batch_op.create_index('ix_entries_session', ['session', 'seq'], unique=False)
+
     op.create_table('inbox',
     sa.Column('id', sa.Integer(), nullable=False),
     sa.Column('session', sa.String(), nullable=False),
@@ -161,7 +162,6 @@ def upgrade() -> None:
     sa.Column('received', sa.Float(), nullable=False),
     sa.ForeignKeyConstraint(['session'], ['sessions.id'], name=op.f('fk_inbox_session')),
     sa.PrimaryKeyConstraint('id', name=op.f('pk_inbox')),
-    sa.UniqueConstraint('event_id', name=op.f('uq_inbox_event_id')),
     sa.UniqueConstraint('team', 'channel', 'ts', 'kind', 'variant', name=op.f('uq_inbox_team_channel_ts_kind_variant'))
     )
     with op.batch_alter_table('inbox', schema=None) as batch_op:
@@ -329,6 +329,9 @@ def downgrade() -> None:
         batch_op.drop_index('ix_inbox_waiting', sqlite_where=sa.text("state = 'waiting'"), postgresql_where=sa.text("state = 'waiting'"))
 
     op.drop_table('inbox')
+    with op.batch_alter_table('entries', schema=None) as batch_op:
+        batch_op.drop_index('ix_entries_session')
+
     op.drop_table('entries')
     with op.batch_alter_table('sessions', schema=None) as batch_op:
         batch_op.drop_index('ix_sessions_phase')

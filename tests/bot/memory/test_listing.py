@@ -20,7 +20,7 @@ def test_a_line_says_where_it_is_used_and_where_it_comes_from() -> None:
     )
     assert (
         listing.line(memory, ANN, NOW)
-        == "• `k7x2` tea · _used in <#C3> and your DM · 2026-09-21 · [source](https://x/p)_"
+        == "- `k7x2` tea · _used in <#C3> and your DM · 2026-09-21 · [source](https://x/p)_"
     )
     assert "在 <#C3> 和您的私信中使用" in listing.line(memory, BEN, NOW)
 

@@ -16,7 +16,7 @@ NAMES = {"U1": "Ann", "C1": "general", "S1": "crew"}
         ("<@U0BOT>, ask <@U1>", "ask @Ann"),
         ("hey <@U0BOT> hello", "hey @U0BOT hello"),
         ("<@U2|bob> and <@U3>", "@bob and @U3"),
-        ("<#C1> <#C2|random>", "#general #random"),
+        ("<#C1> <#C2|random> <#C3>", "#general (C1) #random (C2) #C3"),
         ("<https://a.b/?x=1&amp;y=2>", "https://a.b/?x=1&y=2"),
         ("<https://a.b|the page>", "the page (https://a.b)"),
         ("<mailto:a@b.c|a@b.c>", "a@b.c"),

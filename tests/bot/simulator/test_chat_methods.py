@@ -1,4 +1,4 @@
-"""Posting, changing and deleting: what Slack refuses (slack.md §2.5, §4.3, §5.3, §6.3)."""
+"""Posting, changing and deleting: what Slack refuses (slack.md §2.4, §4.3, §5.3, §6.3)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The same over HTTP, and the simulator as a process (slack.md §8)."""
+"""The same over HTTP, and the simulator as a process (slack.md §7)."""
 
 import asyncio
 import json
@@ -39,6 +39,14 @@ async def test_bad_requests_get_one_clear_error(sim: Simulator) -> None:
             assert (await response.json())["error"] == "invalid_arguments"
         async with session.post(f"{sim.url}/control/say", json=[]) as response:
             assert (await response.json())["error"] == "json_not_object"
+
+
+async def test_another_name_for_this_machine_opens_nothing(sim: Simulator) -> None:
+    async with aiohttp.ClientSession(headers={"Host": "evil.example"}) as session:
+        async with session.post(f"{sim.url}/control/state", json={}) as response:
+            assert (await response.json())["error"] == "wrong_host"
+        async with session.get(f"{sim.url}/control/feed") as response:
+            assert response.status == 403
 
 
 async def test_every_verb_is_there(sim: Simulator) -> None:

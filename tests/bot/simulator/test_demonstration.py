@@ -138,8 +138,9 @@ async def test_a_tool_that_is_not_offered_is_named_and_not_called(talk: Talk) ->
 
 UNCLEAR = {
     "open the document, read it": "Which file",
-    "post in the channel": "which channel",
-    "post a message in #general": "What should",
+    "post in the channel": "its id",
+    "post a message in C0GENERAL": "What should",
+    "tell #general that lunch is ready": "its id",
     "create x.txt": "What should I write",
     "remember": "What should I remember",
     "search": "look for",
@@ -162,7 +163,7 @@ async def test_a_long_paste_is_answered_at_once_and_honestly(talk: Talk) -> None
 
 
 async def test_it_says_what_it_is_and_what_it_does_not_understand_in_both_languages(talk: Talk) -> None:
-    assert "demonstration" in (await talk.say("what are you exactly?")).text
+    assert "demonstration" in (await talk.say("who might you be?")).text
     assert "演示" in (await talk.say("你能做些什么呢")).text
     lost = (await talk.say("Book me a flight to Paris")).text
     assert "did not understand" in lost

@@ -16,6 +16,7 @@ from bot.simulator.records import Message
 from bot.simulator.refusal import Refusal
 from bot.simulator.settings import Settings, Switches, app_of
 from bot.simulator.sight import see_message
+from bot.simulator.signs import Signs
 from bot.simulator.web_api import METHODS
 from bot.simulator.workspace import BOT, Workspace, settle
 from tests.bot.simulator.bolt import MANIFEST
@@ -38,7 +39,7 @@ def desk() -> Desk:
     settle(workspace)
     workspace.add_message(Message("C0GENERAL", "1.000000", "U0ANA", "root"))
     workspace.add_message(Message("C0GENERAL", "2.000000", BOT, "x", bot_id="B0HERMES", thread_ts="1.000000"))
-    return Desk(configured, app, workspace, switches, Changes(), Announcer(workspace, app, switches, Nobody()))
+    return Desk(configured, app, workspace, switches, Changes(), Announcer(workspace, app, switches, Nobody()), Signs())
 
 
 IDS = ("C0GENERAL", "C0QUIET", "D0ANA", "U0ANA", "U0EXT", "T0SIM", "1.000000", "2.000000")

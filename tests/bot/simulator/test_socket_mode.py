@@ -1,4 +1,4 @@
-"""Socket Mode as Bolt meets it: tickets, envelopes, acknowledgements, redelivery (slack.md §1.6, §5.2)."""
+"""Socket Mode as Bolt meets it: tickets, envelopes, acknowledgements, redelivery (slack.md §1.3, §5.2)."""
 
 import aiohttp
 import pytest

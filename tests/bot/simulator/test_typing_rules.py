@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from bot.simulator.typing_rules import as_slack_sends
 
 NAMES = {"ana": "U0ANA", "hermes": "U0HERMES"}
+PLACES = {"general": "C0GENERAL"}
 
 
 @pytest.mark.parametrize(
@@ -22,12 +23,16 @@ NAMES = {"ana": "U0ANA", "hermes": "U0HERMES"}
         ("`@ana <b>`", "`@ana &lt;b&gt;`"),
         ("```\nhttps://x\n```", "```\nhttps://x\n```"),
         ("你好 @hermes，在吗", "你好 <@U0HERMES>，在吗"),
+        ("post in #general, please", "post in <#C0GENERAL|general>, please"),
+        ("#nowhere a#general `#general`", "#nowhere a#general `#general`"),
+        ("https://x.example/#general", "<https://x.example/#general>"),
+        ("<#C0GENERAL|general> it is", "<#C0GENERAL|general> it is"),
         ("<script>", "&lt;script&gt;"),
         ("", ""),
     ],
 )
 def test_typed_words_become_slack_text(typed: str, sent: str) -> None:
-    assert as_slack_sends(typed, NAMES) == sent
+    assert as_slack_sends(typed, NAMES, PLACES) == sent
 
 
 @given(st.text(alphabet="a <>&;`lt", max_size=30))

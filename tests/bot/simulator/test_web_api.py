@@ -1,4 +1,4 @@
-"""Tokens, scopes, unknown methods, faults and rate limits (slack.md §5.4, §8, §9.26)."""
+"""Tokens, scopes, unknown methods, faults and rate limits (slack.md §5.4, §1.1)."""
 
 from copy import deepcopy
 

@@ -1,5 +1,6 @@
 """Long answers: rotated before Slack ends them, cut where a reader would cut them."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -157,15 +158,14 @@ async def stormy(stage: Stage, seed: int) -> None:
             reply.end_step()
             step = ""
             reply.task(f"t{number}", "Tool", dice.choice(["in_progress", "complete"]))
-        if dice.random() < 0.3:
-            count = len(stage.sim.calls())
-            if reply.shown.strip() and len(reply.shown) > 100:
-                await stage.sim.wait_for(lambda count=count: len(stage.sim.calls()) > count)
+        await asyncio.sleep(dice.choice([0, 0, 0.001, 0.04]))  # deltas come as they come
     await reply.finish(step)
     seen = [word for word in stage.whole().split() if word.startswith("w")]
     assert seen == said, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", range(25))
-async def test_in_any_storm_every_word_arrives_once_and_in_order(stage: Stage, seed: int) -> None:
-    await stormy(stage, seed)
+@pytest.mark.parametrize("seed", range(12))
+async def test_in_any_storm_every_word_arrives_once_and_in_order(sim: Simulator, seed: int) -> None:
+    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=replace(FAST, backoff=(0.01,) * 16))
+    await stormy(await Stage.set(sim, chat, "C0GENERAL"), seed)
+    await chat.close()

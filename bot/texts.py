@@ -184,16 +184,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.write_file": ("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
     # --- memory and commands
     "command.help": (
-        "*What I understand*\n"
-        "• Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
-        "• `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
-        "• `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
-        "• In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
-        "*我能理解的指令*\n"
-        "• 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
-        "• `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
-        "• `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
-        "• 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
+        "**What I understand**\n"
+        "- Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
+        "- `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
+        "- `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
+        "- In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
+        "**我能理解的指令**\n"
+        "- 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
+        "- `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
+        "- `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
+        "- 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
     ),
     "command.unknown": ("I do not know `{word}`.", "我不认识 `{word}`。"),
     "command.new_where": (
@@ -205,12 +205,12 @@ TEXTS: dict[str, tuple[str, str]] = {
         "新的对话从这里开始，此前的内容不再作为上下文。",
     ),
     "command.status_none": ("I am doing nothing for you here.", "我在这里没有为您处理任何事情。"),
-    "command.status_head": ("*Your conversations here*", "*您在这里的对话*"),
-    "command.status_line": ("• {link}: {phase}, {turns} turns", "• {link}：{phase}，{turns} 轮"),
+    "command.status_head": ("**Your conversations here**", "**您在这里的对话**"),
+    "command.status_line": ("- {link}: {phase}, {turns} turns", "- {link}：{phase}，{turns} 轮"),
     "command.thread": ("thread of {when}", "{when} 的消息列"),
     "command.stopped": ("Stopping {count} of your turns here.", "正在停止您在这里的 {count} 个任务。"),
     "command.stop_none": ("Nothing of yours is running here.", "您在这里没有正在进行的任务。"),
-    "command.tools_head": ("*My tools*", "*我的工具*"),
+    "command.tools_head": ("**My tools**", "**我的工具**"),
     "command.tools_none": ("I have no tools.", "我没有工具。"),
     "command.missing": ("Not available now: {servers}", "暂不可用：{servers}"),
     "command.failed": (
@@ -225,29 +225,32 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.line.recall": ("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"),
     "tool.line.forget": ("Deletes one of your memories for good.", "永久删除您的一条记忆。"),
     "memory.help": (
-        "*Your memories*\n"
-        "`/memory list` all of them, with their ids\n"
-        "`/memory search <words>` those that hold these words\n"
-        "`/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
-        "`/memory edit <id> <new text>` change one\n"
-        "`/memory forget <id or words>` delete one for good; I ask once\n"
+        "**Your memories**\n"
+        "- `/memory list` all of them, with their ids\n"
+        "- `/memory search <words>` those that hold these words\n"
+        "- `/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
+        "- `/memory edit <id> <new text>` change one\n"
+        "- `/memory forget <id or words>` delete one for good; I ask once\n"
         "In a thread write `@Hermes !memory …` instead. Only you see these answers.",
-        "*您的记忆*\n"
-        "`/memory list` 列出全部记忆及编号\n"
-        "`/memory search <词语>` 查找包含这些词语的记忆\n"
-        "`/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
-        "`/memory edit <编号> <新内容>` 修改一条\n"
-        "`/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
+        "**您的记忆**\n"
+        "- `/memory list` 列出全部记忆及编号\n"
+        "- `/memory search <词语>` 查找包含这些词语的记忆\n"
+        "- `/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
+        "- `/memory edit <编号> <新内容>` 修改一条\n"
+        "- `/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
         "在消息列中请写 `@Hermes !memory …`。这些回复只有您能看到。",
     ),
     "memory.unknown": ("I do not know `{verb}`.", "我不认识 `{verb}`。"),
-    "memory.list": ("*Your memories* ({first}–{last} of {total})", "*您的记忆*（第 {first}–{last} 条，共 {total} 条）"),
+    "memory.list": (
+        "**Your memories** ({first}–{last} of {total})",
+        "**您的记忆**（第 {first}–{last} 条，共 {total} 条）",
+    ),
     "memory.list.none": (
         "I remember nothing of yours yet. `/memory add <fact>` keeps something.",
         "我还没有您的任何记忆。用 `/memory add <内容>` 来添加。",
     ),
     "memory.page": ("Page {page}", "第 {page} 页"),
-    "memory.found": ("*Memories with “{words}”* (best first)", "*包含“{words}”的记忆*（最相关的在前）"),
+    "memory.found": ("**Memories with “{words}”** (best first)", "**包含“{words}”的记忆**（最相关的在前）"),
     "memory.found.none": ("None of your memories holds “{words}”.", "您的记忆中没有“{words}”。"),
     "memory.found.more": ("There may be more; add a word to narrow it down.", "可能还有更多，请添加词语缩小范围。"),
     "memory.added": ("I will remember: {content}\n{facts}", "我会记住：{content}\n{facts}"),
@@ -260,7 +263,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "It has changed since I asked, so nothing was deleted.",
         "在我询问之后内容已变化，因此没有删除。",
     ),
-    "memory.forget.which": ("*Which one shall I forget?*", "*要忘记哪一条？*"),
+    "memory.forget.which": ("**Which one shall I forget?**", "**要忘记哪一条？**"),
     "memory.forget.one": ("Forget {id}", "忘记 {id}"),
     "memory.forget.yes": ("Forget it", "忘记"),
     "memory.forget.keep": ("Keep", "保留"),

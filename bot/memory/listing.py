@@ -12,7 +12,7 @@ LINE = 240  # characters of content that a list shows
 
 def line(memory: Memory, person: Person, now: float) -> str:
     """Return one line of a list: id, content (cut), and what is to be known about it."""
-    return f"• `{memory.short_id}` {short(memory.content, LINE)} · _{facts(memory, person, now)}_"
+    return f"- `{memory.short_id}` {short(memory.content, LINE)} · _{facts(memory, person, now)}_"
 
 
 def suggestion(memory: Memory, person: Person) -> str:

@@ -45,6 +45,14 @@ async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
     await team.shown(card, "已被")
 
 
+async def test_a_whisper_to_someone_never_seen_is_in_their_language(team: Team) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})))
+    root = await team.mention("deploy")
+    [card] = await team.open_cards(root)
+    await team.click(card, "hermes_approve", CHO)
+    await team.told(CHO, "您不在可决定此事的人员之列")
+
+
 async def test_a_command_is_answered_though_slack_does_not_say_who_asks(team: Team) -> None:
     await team.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await team.sim.command(ANA, GENERAL, "/memory", "list")

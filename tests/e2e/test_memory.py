@@ -72,6 +72,18 @@ async def test_the_model_looks_up_and_forgets_only_with_a_yes(team: Team) -> Non
     assert not await knows(team, DM)
 
 
+async def test_a_memory_is_widened_by_its_owners_button_alone(team: Team) -> None:
+    answer = await team.sim.command(ANA, DM, "/memory", f"add {FACT}")
+    [shown] = answer.replies
+    assert "your DM only" in shown.text
+    assert not await knows(team, GENERAL)
+    button = next(b for b in shown.buttons if b.text == "Use everywhere")
+    done = await team.click(shown, button.action_id, value=button.value, answers=1)
+    assert "used everywhere" in done.text
+    assert await knows(team, GENERAL)
+    assert not await knows(team, SHARED)
+
+
 async def test_secrets_are_refused_with_the_reason(team: Team) -> None:
     secret = "The password is hunter2hunter2, AKIAIOSFODNN7EXAMPLE"
     team.model.reply(calls(("remember", {"content": secret, "type": "fact"})), text("I may not."))

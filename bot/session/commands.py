@@ -7,6 +7,7 @@ from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session.approving import stop_here
 from bot.session.prompt import local
+from bot.session.slacktext import mentioned_users, readable
 from bot.session.world import Spoken, World
 from bot.texts import say
 from storage import people, sessions
@@ -46,7 +47,7 @@ class Commands:
     def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
         """Answer a `!word` in a thread; what is about one person's memory only they see."""
         person, place = known(tx, session.thread.team, row.user, session.thread.channel, session)
-        word, rest = row.data["word"], row.data["rest"]
+        word, rest = row.data["word"], typed(tx, place.team, row.data["rest"])
         match word:
             case "new":
                 return Spoken(say("command.new_done", person.locale), closes=True)
@@ -97,3 +98,9 @@ def known(tx: Tx, team: str, user: str, channel: str, session: Session | None = 
         return person, found[0]
     kind = session.kind if session else "im" if channel.startswith("D") else "private"
     return person, Place(team, channel, kind, session.shared if session else False)
+
+
+def typed(tx: Tx, team: str, text: str) -> str:
+    """Return a command's words as they were typed: Slack escapes signs and sends ids for names."""
+    people_of = {user: people.person(tx, team, user) for user in mentioned_users(text)}
+    return readable(text, {user: person.name for user, person in people_of.items() if person is not None})

@@ -1,6 +1,6 @@
 """Intake: one transaction that makes an event durable before Slack is told that it arrived."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.session.follow_ups import Rules, addressed, answers, command, may_use
@@ -27,6 +27,8 @@ NOTHING = Received()
 def receive(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
     """Store what arrived; the same event, or the other event of the same message, changes nothing."""
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
+    if incoming.shared:
+        _shared(tx, incoming)
     match incoming.kind:
         case "message":
             return _message(tx, session, incoming, rules, now)
@@ -34,6 +36,13 @@ def receive(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
             return NOTHING if session is None else _stop(tx, session, incoming, now)
         case _:
             return _changed(tx, incoming, rules, now)
+
+
+def _shared(tx: Tx, incoming: Incoming) -> None:
+    """A channel that another organisation joined is theirs too from this event on: no memory waits for a look-up."""
+    known = people.place(tx, incoming.team, incoming.channel)
+    if known is not None and not known[0].shared:
+        people.put_place(tx, replace(known[0], shared=True), known[1])
 
 
 def _message(tx: Tx, session: Session | None, incoming: Incoming, rules: Rules, now: float) -> Received:

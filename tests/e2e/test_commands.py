@@ -96,6 +96,15 @@ async def test_a_memory_is_edited_and_forgotten_after_one_question(team: Team) -
     assert "remember nothing" in await memory(team, "list")
 
 
+async def test_a_memory_is_kept_as_it_was_typed(team: Team) -> None:
+    await team.mention("hello", BEN)
+    await team.until(lambda: team.model.requests and team.hermes.runner.busy == 0)
+    assert "R&D <at> noon with @ben" in await memory(team, "add R&D <at> noon with <@U0BEN>")
+    root = await team.mention("!memory add Q&A on https://example.com/?a=1&b=2")
+    await team.told(ANA, "Q&A on https://example.com/?a=1&b=2")
+    assert team.said(root) == []
+
+
 async def test_in_a_thread_memory_is_a_whisper_with_working_buttons(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)

@@ -42,6 +42,13 @@ async def test_what_was_learnt_in_a_private_channel_stays_there_and_in_the_owner
     assert not await knows(team, GENERAL)
 
 
+async def test_a_channel_that_is_shared_later_recalls_nothing_any_more(team: Team) -> None:
+    await learn(team, GENERAL)
+    assert await knows(team, GENERAL)
+    team.sim.workspace.place(GENERAL).is_ext_shared = True
+    assert not await knows(team, GENERAL)
+
+
 async def test_the_memories_of_a_turn_are_the_same_in_every_step(team: Team) -> None:
     await learn(team, GENERAL)
     team.model.reply(calls(("current_time", {})), text("Seventeen."))

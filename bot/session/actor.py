@@ -59,6 +59,8 @@ class Actor:
         self._session: Session | None = None
         self._doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
+        if resumed:
+            self.feed(Resumed())  # before any wake-up: what is begun from now on is in this process
         self.task = asyncio.create_task(self._run(resumed=resumed), name=f"session {session[:8]}")
 
     # --- events in
@@ -261,7 +263,6 @@ class Actor:
         if owed:
             self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
         self._once("cards", lambda: show_cards(self.deps, self.id, resumed=True))
-        self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:
         """Bring the running step to a commit while `patience` lasts, then let go of everything."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
+from bot import logs
 from bot.session import effects as do
 from bot.session.asking import ask
 from bot.session.calling import run_tool
@@ -100,6 +101,7 @@ class Actor:
     # --- the loop
 
     async def _run(self, *, resumed: bool) -> None:
+        logs.about(session=self.id)
         try:
             if resumed:
                 await self._resume()
@@ -209,6 +211,7 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
+        logs.about(turn=act.turn)
         if act.number == 1:
             await self.deps.ready()
         reply = await self._voice.reply(self._known())
@@ -222,6 +225,7 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
+        logs.about(call=act.call)
         event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
         self._cancels.pop(act.call, None)
         self.feed(event)

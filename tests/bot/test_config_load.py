@@ -165,7 +165,15 @@ def test_what_does_not_fit_the_place_is_named(around: Surroundings) -> None:
 def test_the_file_tools_never_reach_the_database(around: Surroundings, root: str) -> None:
     around.say(tools={"files_root": root})
     (problem,) = problems()
-    assert "contains the data folder" in problem
+    assert " contains data, data/hermes.db" in problem
+
+
+def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
+    (around.folder / ".env").write_text("A=1")
+    around.set(HERMES_DATA_DIR="/nowhere/data")
+    around.say(tools={"files_root": "."})
+    (problem,) = problems()
+    assert problem.endswith("contains hermes.yaml, .env; choose a folder of its own")
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "card.votes": ("Approved so far by {who}", "目前已批准：{who}"),
     "card.not_requester": ("Whoever asked may not approve, only deny.", "请求人不能批准，只能拒绝。"),
+    "card.not_requester_unknown": ("Whoever asked may not answer this.", "请求人不能回答此问题。"),
     "card.expires": ("Expires {when}", "到期时间：{when}"),
     "card.approve": ("Approve", "批准"),
     "card.deny": ("Deny", "拒绝"),

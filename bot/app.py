@@ -2,21 +2,33 @@
 
 import asyncio
 import logging
-import os
 import time
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from bot.config import Config
+from bot.config_file import variables
 from bot.jobs import Jobs, JobSettings
 from bot.lock import InstanceLock
-from bot.metrics import Metrics
-from bot.model.adapter import ModelSettings, OpenAIModel
-from bot.parts import engine_settings, outside_link, policy_of, render_answer, rules_of, tools_of
+from bot.metrics import Metrics, Stored
+from bot.parts import (
+    engine_settings,
+    model_of,
+    outside_link,
+    policy_of,
+    refused,
+    render_answer,
+    rules_of,
+    servers_of,
+    tools_of,
+    unborne,
+)
 from bot.ports import ChatError, Clock
+from bot.servers import hub_of
 from bot.session import approving
 from bot.session.acquaintances import Acquaintances
 from bot.session.commands import Commands
@@ -28,9 +40,9 @@ from bot.session.world import World
 from bot.slack.chat import SlackChat
 from bot.web import OutsideView
 from handlers.register import register
-from handlers.socket import Socket, SocketError
-from storage import inbox
-from storage.db import Database, StorageError, sqlite_path
+from handlers.socket import Socket, SocketError, check_app_token
+from storage import approvals, inbox, memory_events
+from storage.db import Database, StorageError, Tx, sqlite_path
 from storage.migrate import migrate
 from tools.declaration import Tool
 from tools.executor import Executor
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
     from tools.mcp.hub import Hub
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class StartError(Exception):
@@ -47,11 +60,15 @@ class StartError(Exception):
 
 
 class Hermes:
-    """The running bot: `await start()`, then `await stop()`. Everything it opened it closes, in the reverse order."""
+    """The running bot: `await start()`, then `await stop()`. Everything it opened it closes, in the reverse order.
 
-    def __init__(self, config: Config, *, now: Clock = time.time) -> None:
+    `tools` are offered beside those of the house.
+    """
+
+    def __init__(self, config: Config, *, now: Clock = time.time, tools: Sequence[Tool] = ()) -> None:
         self.config = config
         self.now = now
+        self._further = tuple(tools)
         self.metrics = Metrics()
         self.address = ""
         self._stack = AsyncExitStack()
@@ -64,42 +81,53 @@ class Hermes:
         except (StorageError, SocketError, ValueError) as error:
             await self._stack.aclose()
             raise StartError(str(error)) from error
-        except OSError as error:
-            await self._stack.aclose()
-            raise StartError(f"{error.strerror or error}: {error.filename or ''}".rstrip(": ")) from error
         except BaseException:
             await self._stack.aclose()
             raise
 
     async def _start(self) -> None:
-        lock = InstanceLock(sqlite_path(self.config.database_url))
-        lock.acquire()
-        self._stack.callback(lock.release)
-        await asyncio.to_thread(self.config.files_root.mkdir, parents=True, exist_ok=True)
-        self.db = await Database.open(self.config.database_url)
+        await self._open_folder()
+        self.db = await _undivided(Database.open(self.config.database_url), lambda db: db.close())
         self._stack.push_async_callback(self.db.close)
         await migrate(self.db)
         self.chat = await self._slack()
+        await check_app_token(self._app_token, self.config.slack_api_url)
         self.runner = await self._engine()
         commands = Commands(self._registry, self._missing, outside_link)
         self.door = Door(self.db, self.runner, self._policy, commands)
         await self._open_doors()
 
-    async def _slack(self) -> SlackChat:
-        token = self.config.bot_token
+    async def _open_folder(self) -> None:
+        lock = InstanceLock(sqlite_path(self.config.database_url))
         try:
-            chat = await SlackChat.open(token.get_secret_value() if token else "", self.config.slack_api_url)
+            lock.acquire()
+            self._stack.callback(lock.release)
+            await asyncio.to_thread(self.config.files_root.mkdir, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StartError(
+                f"cannot write {error.filename or lock.path} ({error.strerror or type(error).__name__}): "
+                "make the folder writable for this user, or set HERMES_DATA_DIR to another"
+            ) from error
+
+    @property
+    def _app_token(self) -> str:
+        token = self.config.app_token
+        return token.get_secret_value() if token else ""
+
+    async def _slack(self) -> SlackChat:
+        token, address = self.config.bot_token, self.config.slack_api_url
+        try:
+            chat = await SlackChat.open(token.get_secret_value() if token else "", address)
         except ChatError as error:
-            remedy = "copy the Bot User OAuth Token again, and reinstall the app if its scopes changed"
-            raise StartError(f"SLACK_BOT_TOKEN is not accepted ({error.code}): {remedy}") from error
+            raise StartError(refused(error, address)) from error
         self._stack.push_async_callback(chat.close)
         return chat
 
     async def _engine(self) -> Runner:
         config = self.config
         self._policy = policy_of(config)
-        self._registry = Registry(tools_of(), self._policy)
-        model = OpenAIModel(_model_settings(config))
+        self._registry = Registry((*tools_of(), *self._further), self._policy)
+        model = model_of(config)
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
@@ -144,14 +172,12 @@ class Hermes:
         ):  # without it the first event waits for a network call before our write
             return me
 
-        app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=logging.getLogger("slack_bolt"))
+        bolt = logging.getLogger("bot.bolt")
+        bolt.setLevel(logging.ERROR)  # its warnings are about settings that we choose on purpose
+        app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
         register(app, self.door, render_answer)
-        token = self.config.app_token
-        self.socket = Socket(app, token.get_secret_value() if token else "", self.config.slack_api_url, time.monotonic)
-        await self.socket.check()
-        view = OutsideView(self.config.http_port, self._checks, self._metrics_text)
-        self.address = await view.start()
-        self._stack.push_async_callback(view.stop)
+        self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
+        await self._open_view()
         owed = await self.runner.resume_all()
         log.info("started", extra={"resumed": owed, "address": self.address})
         jobs = Jobs(self.db, self._job_settings(), self.now, self._expire, self.runner.recover)
@@ -159,6 +185,16 @@ class Hermes:
         self._stack.push_async_callback(jobs.stop)
         await self.socket.start()
         self._stack.push_async_callback(self.socket.close)
+
+    async def _open_view(self) -> None:
+        view = OutsideView(self.config.http_port, self._checks, self._metrics_text)
+        try:
+            self.address = await view.start()
+        except OSError as error:
+            port = self.config.http_port
+            remedy = "set HERMES_HTTP_PORT to a free one (0 takes any)"
+            raise StartError(f"port {port} on 127.0.0.1 cannot be used for health and metrics: {remedy}") from error
+        self._stack.push_async_callback(view.stop)
 
     def _job_settings(self) -> JobSettings:
         jobs, memory = self.config.jobs, self.config.memory
@@ -175,21 +211,19 @@ class Hermes:
         await self._stack.aclose()
         log.info("stopped")
 
-    # --- MCP servers: loaded on demand, for they are heavy
+    # --- MCP servers
 
     async def _servers(self) -> None:
-        configured = self.config.mcp_servers
-        if configured is None:
-            return
-        from tools.mcp.hub import Hub
-        from tools.mcp.settings import load_settings
-
-        settings = await asyncio.to_thread(load_settings, configured, os.environ)
+        known, _ = variables([])  # what is wrong with .env was said when the configuration was read
+        settings = await asyncio.to_thread(servers_of, self.config, known)
+        for key in unborne(self.config, self._registry.names(), settings):
+            log.warning("a key under tools: that no tool bears", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
-        self._hub = Hub(settings, self._offered, reserved=self._registry.names())
-        await self._hub.start()
-        self._stack.push_async_callback(self._hub.close)
+        self._hub = hub_of(settings, self._offered, self._registry.names())
+        if self._hub is not None:
+            await self._hub.start()
+            self._stack.push_async_callback(self._hub.close)
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
         for problem in self._registry.replace(f"mcp:{server}", tools):
@@ -217,17 +251,19 @@ class Hermes:
         return {"socket": self.socket.alive, "database": writable}
 
     async def _metrics_text(self) -> bytes:
-        depth = await self.db.read(inbox.depth)
-        servers = [(s.name, s.up) for s in self._hub.status()] if self._hub is not None else []
-        return self.metrics.text(depth, servers)
+        servers = {row.name: row.up for row in self._hub.status()} if self._hub is not None else {}
+        return self.metrics.text(await self.db.read(_stored, servers))
 
 
-def _model_settings(config: Config) -> ModelSettings:
-    model = config.model
-    return ModelSettings(
-        name=model.name or "",
-        base_url=model.base_url,
-        api_key=model.api_key.get_secret_value() if model.api_key else "local",
-        temperature=model.temperature,
-        timeout=model.request_timeout_s,
-    )
+def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
+    return Stored(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
+
+
+async def _undivided(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:
+    """Await what must not be cut in the middle: when cancelled it is finished and closed first."""
+    task = asyncio.ensure_future(opening)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await close(await task)
+        raise

@@ -1,24 +1,88 @@
-"""One frozen Config from `hermes.yaml` and the environment. Environment beats file; every problem is named at once."""
+"""What can be configured: one frozen Config, its parts and their limits. `bot.config_load` makes it."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from bot.config_file import read_file
+from bot import crontab
+from storage.db import StorageError, sqlite_path
 
 Deny = Literal["deny", "allow"]
 DEFAULT_SLACK_API = "https://slack.com/api/"
+LATER_TOOL_KEYS = ("extra", "offer_max")  # reserved: never the names of tools
+USER_GROUP = re.compile(r"S[A-Z0-9]{8,}")
+APPROVERS = re.compile(r"requester|role:\S+|[UW][A-Z0-9_]+")
 
 
-class ConfigError(Exception):
-    """The configuration cannot be used. `problems` names each with its remedy; no secret value is in them."""
+def http_address(value: str) -> str:
+    """Return an http(s) address. Raises ValueError for what is none."""
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError("must be an http:// or https:// address with a host")
+    return value
 
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        super().__init__("the configuration cannot be used:\n" + "\n".join(f"  - {p}" for p in problems))
+
+def sqlite_address(value: str) -> str:
+    """Return a database URL that can be used. Raises ValueError without repeating a password."""
+    try:
+        sqlite_path(value)
+    except StorageError as error:
+        raise ValueError(str(error).removeprefix("HERMES_DATABASE_URL ")) from None
+    return value
+
+
+def schedule(value: str) -> str:
+    """Return a crontab(5) line. Raises ValueError."""
+    crontab.parse(value)
+    return value
+
+
+def zone(value: str) -> str:
+    """Return the name of a time zone. Raises ValueError for one that nobody knows."""
+    crontab.zone_of(value)
+    return value
+
+
+def person(value: str) -> str:
+    """Return a member of a role. Raises ValueError for a user group: those are not resolved."""
+    if USER_GROUP.fullmatch(value):
+        raise ValueError("a user group (S…) cannot be a member yet; list the people's ids (U…)")
+    return value
+
+
+def approvers(value: Any) -> Any:
+    """Return who may approve. Raises ValueError for a word that means nobody."""
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(w, str) and APPROVERS.fullmatch(w) for w in words):
+        raise ValueError('must be "requester", "role:NAME", or a list of people\'s ids (U…) and roles')
+    return value if isinstance(value, str) else tuple(words)
+
+
+def servers(value: Any) -> Any:
+    """Return the MCP servers as they were written. Raises ValueError for what is neither a file nor a mapping."""
+    if value is not None and not isinstance(value, str | Path | Mapping):
+        raise ValueError("must be the path of an mcp.json, or a mapping of servers")
+    return value or None
+
+
+HttpAddress = Annotated[str, AfterValidator(http_address)]
+Schedule = Annotated[str, AfterValidator(schedule)]
+Approvers = Annotated[str | tuple[str, ...], BeforeValidator(approvers)]
+Servers = Annotated[Path | dict[str, Any] | None, BeforeValidator(servers)]
+
+
+def upper(value: Any) -> Any:
+    """Return a word in capitals."""
+    return value.upper() if isinstance(value, str) else value
 
 
 class Part(BaseModel):
@@ -28,8 +92,8 @@ class Part(BaseModel):
 
 
 class ModelConfig(Part):
-    name: str | None = None
-    base_url: str | None = None
+    name: str | None = Field(None, min_length=1)
+    base_url: HttpAddress | None = None
     api_key: SecretStr | None = None
     context_window: int = Field(32768, ge=2048)
     temperature: float | None = Field(0.3, ge=0, le=2)
@@ -92,7 +156,7 @@ class ToolRule(Part):
     """What the operator says about one tool; silence means the tool's own default."""
 
     risk: Literal["allow", "ask", "deny"] | None = None
-    approvers: str | tuple[str, ...] = "requester"
+    approvers: Approvers = "requester"
     quorum: int = Field(1, ge=1, le=20)
     not_requester: bool = False
     expires_h: float = Field(24, gt=0)
@@ -111,9 +175,9 @@ class ToolsConfig(Part):
     @model_validator(mode="before")
     @classmethod
     def _sort(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping) or "rules" in value:
+        if not isinstance(value, Mapping):
             return value
-        reserved = {k: v for k, v in value.items() if k in ("defaults", "files_root")}
+        reserved = {k: v for k, v in value.items() if k in ("defaults", "files_root", *LATER_TOOL_KEYS)}
         return {**reserved, "rules": {k: v or {} for k, v in value.items() if k not in reserved}}
 
 
@@ -124,9 +188,9 @@ class MemoryConfig(Part):
 
 
 class JobsConfig(Part):
-    consolidate: str = "0 3 * * *"
-    prune: str = "0 4 * * 0"
-    timezone: str = "UTC"
+    consolidate: Schedule = "0 3 * * *"
+    prune: Schedule = "0 4 * * 0"
+    timezone: Annotated[str, AfterValidator(zone)] = "UTC"
 
 
 class Environment(BaseSettings):
@@ -137,15 +201,15 @@ class Environment(BaseSettings):
     )
     slack_bot_token: SecretStr | None = None
     slack_app_token: SecretStr | None = None
-    slack_api_url: str = DEFAULT_SLACK_API
+    slack_api_url: HttpAddress = DEFAULT_SLACK_API
     openai_api_key: SecretStr | None = None
-    openai_base_url: str | None = None
+    openai_base_url: HttpAddress | None = None
     hermes_model: str | None = None
     hermes_config: Path | None = None
-    hermes_database_url: str | None = None
+    hermes_database_url: Annotated[str, AfterValidator(sqlite_address)] | None = None
     hermes_data_dir: Path = Path("data")
     hermes_http_port: int = Field(8090, ge=0, le=65535)
-    hermes_log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    hermes_log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(upper)] = "INFO"
 
 
 class Config(Part):
@@ -155,15 +219,15 @@ class Config(Part):
     session: SessionConfig = SessionConfig()
     slack: SlackConfig = SlackConfig()
     access: AccessConfig = AccessConfig()
-    roles: dict[str, tuple[str, ...]] = {}
+    roles: dict[str, tuple[Annotated[str, AfterValidator(person)], ...]] = {}
     tools: ToolsConfig = ToolsConfig()
     memory: MemoryConfig = MemoryConfig()
-    mcp_servers: Path | dict[str, Any] | None = None
+    mcp_servers: Servers = None
     jobs: JobsConfig = JobsConfig()
     # from the environment
     bot_token: SecretStr | None = None
     app_token: SecretStr | None = None
-    slack_api_url: Annotated[str, Field(pattern=r"^https?://")] = DEFAULT_SLACK_API
+    slack_api_url: HttpAddress = DEFAULT_SLACK_API
     database_url: str
     data_dir: Path
     http_port: int = 8090
@@ -173,82 +237,3 @@ class Config(Part):
     def files_root(self) -> Path:
         """Where the file tools are at home."""
         return self.tools.files_root or self.data_dir / "files"
-
-
-def load(*, dev: bool = False, model_required: bool = True, slack_required: bool = True) -> Config:
-    """Read environment and file. Raises ConfigError naming every problem.
-
-    `dev` keeps its data in `<data>/dev`, ignores real Slack tokens and needs no model.
-    """
-    problems: list[str] = []
-    env = _environment(problems)
-    path = env.hermes_config or (Path("hermes.yaml") if Path("hermes.yaml").exists() else None)
-    found = read_file(path, problems) if path is not None else {}
-    data_dir = env.hermes_data_dir / "dev" if dev else env.hermes_data_dir
-    merged = {**found, "model": _model(found.get("model"), env)}
-    merged |= {
-        "bot_token": None if dev else env.slack_bot_token,
-        "app_token": None if dev else env.slack_app_token,
-        "slack_api_url": DEFAULT_SLACK_API if dev else env.slack_api_url,
-        "database_url": (None if dev else env.hermes_database_url) or f"sqlite+aiosqlite:///{data_dir / 'hermes.db'}",
-        "data_dir": data_dir,
-        "http_port": env.hermes_http_port,
-        "log_level": env.hermes_log_level,
-    }
-    config = _validated(merged, found, problems)
-    if config is not None:
-        problems += _missing(config, env, model=model_required and not dev, slack=slack_required and not dev)
-    if problems or config is None:
-        raise ConfigError(problems)
-    return config
-
-
-def _environment(problems: list[str]) -> Environment:
-    try:
-        return Environment()
-    except ValidationError as error:
-        problems += [f"{'.'.join(str(p) for p in e['loc']).upper()}: {e['msg']}" for e in error.errors()]
-        raise ConfigError(problems) from None
-
-
-def _model(found: Any, env: Environment) -> Any:
-    if found is not None and not isinstance(found, Mapping):
-        return found
-    beats = {"name": env.hermes_model, "base_url": env.openai_base_url, "api_key": env.openai_api_key}
-    return {**(found or {}), **{k: v for k, v in beats.items() if v is not None}}
-
-
-def _validated(merged: dict[str, Any], found: dict[str, Any], problems: list[str]) -> Config | None:
-    own = {"bot_token", "app_token", "slack_api_url", "database_url", "data_dir", "http_port", "log_level"}
-    problems += [f"hermes.yaml: {key} is not a key; it comes from the environment" for key in sorted(own & set(found))]
-    try:
-        return Config.model_validate(merged)
-    except ValidationError as error:
-        for e in error.errors():
-            where = ".".join(str(part) for part in e["loc"] if part != "rules")
-            if e["type"] == "extra_forbidden":
-                problems.append(
-                    f"hermes.yaml: {where}: unknown key; see config/hermes.example.yaml for those there are"
-                )
-            else:
-                problems.append(f"hermes.yaml: {where}: {e['msg']}")
-        return None
-
-
-def _missing(config: Config, env: Environment, *, model: bool, slack: bool) -> list[str]:
-    problems = []
-    if slack and config.bot_token is None:
-        problems.append(
-            "SLACK_BOT_TOKEN is missing: install the app from manifest.yaml and copy its Bot User OAuth Token"
-        )
-    if slack and config.app_token is None:
-        problems.append("SLACK_APP_TOKEN is missing: create an app-level token with the scope connections:write")
-    named = config.model.name is not None
-    if not named and (config.model.base_url or config.model.api_key):
-        problems.append("a model endpoint or key is set but no model: set HERMES_MODEL or model.name in hermes.yaml")
-    elif not named and model:
-        problems.append("no model is configured: set HERMES_MODEL (and OPENAI_API_KEY or OPENAI_BASE_URL)")
-    prompt = config.model.system_prompt_file
-    if prompt is not None and not prompt.is_file():
-        problems.append(f"model.system_prompt_file: {prompt} is not a file")
-    return problems

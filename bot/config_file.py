@@ -2,50 +2,91 @@
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dotenv import dotenv_values
 
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+DOTENV = Path(".env")
+PLAIN = "mcp_servers"  # written inline, it is filled in by its own reader, which knows what is secret in it
+_VARIABLE = re.compile(r"\$(\$)?\{([^}]*)\}")  # a second dollar sign keeps it as it is
+_FORM = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_QUOTED = re.compile(r"(['\"]).*?\1")
 
 
-def read_file(path: Path, problems: list[str]) -> dict[str, Any]:
-    """Return the file's mapping; what is wrong with it goes into `problems`."""
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        problems.append(f"{path}: cannot be read ({error.strerror}); check HERMES_CONFIG")
-        return {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problems.append(f"{path}: not valid YAML{at}: {getattr(error, 'problem', None) or 'unreadable text'}")
-        return {}
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        problems.append(f"{path}: must be a mapping of keys, like config/hermes.example.yaml")
-        return {}
-    known = {**dotenv_values(".env"), **os.environ}
-    return {str(k): interpolate(v, known, f"{path}: {k}", problems) for k, v in found.items()}
+class ConfigFile:
+    """A file being read. `problems` name places, never values; `filled` holds what variables brought in."""
 
+    def __init__(self, path: Path, known: Mapping[str, str]) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self.filled: list[str] = []
+        self._known = known
 
-def interpolate(value: Any, known: dict[str, str | None], where: str, problems: list[str]) -> Any:
-    """Fill variables in every string below `value`; an unresolved one is a problem."""
-    if isinstance(value, dict):
-        return {k: interpolate(v, known, f"{where}.{k}", problems) for k, v in value.items()}
-    if isinstance(value, list):
-        return [interpolate(v, known, f"{where}[{n}]", problems) for n, v in enumerate(value)]
-    if not isinstance(value, str):
-        return value
-
-    def fill(match: re.Match[str]) -> str:
-        found = known.get(match[1]) or match[2]
+    def read(self) -> dict[str, Any]:
+        """Return the file's mapping, empty where it cannot be used."""
+        found = self._parsed()
         if found is None:
-            problems.append(f"{where}: ${{{match[1]}}} is not set; set it or write ${{{match[1]}:-default}}")
-            return ""
-        return found
+            return {}
+        if not isinstance(found, dict):
+            self.problems.append(f"{self.path}: must be a mapping of keys, like config/hermes.example.yaml")
+            return {}
+        return {str(key): self._value(str(key), value) for key, value in found.items()}
 
-    return VARIABLE.sub(fill, value)
+    def _parsed(self) -> Any:
+        try:
+            return yaml.safe_load(self.path.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            self.problems.append(f"{self.path}: cannot be read ({error.strerror}); check HERMES_CONFIG")
+        except UnicodeDecodeError:
+            self.problems.append(f"{self.path}: is not UTF-8 text; save it as UTF-8")
+        except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
+            mark = getattr(error, "problem_mark", None)
+            at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            words = _QUOTED.sub("…", getattr(error, "problem", None) or "unreadable")  # quoted: part of a value
+            self.problems.append(f"{self.path}: not valid YAML{at}: {words}")
+        return None
+
+    def _value(self, key: str, value: Any) -> Any:
+        if key == PLAIN and isinstance(value, dict):
+            return value
+        return self._interpolated(value, f"{self.path}: {key}")
+
+    def _interpolated(self, value: Any, where: str) -> Any:
+        """Fill variables in every string below `value`; an unresolved one is a problem."""
+        if isinstance(value, dict):
+            return {key: self._interpolated(item, f"{where}.{key}") for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._interpolated(item, f"{where}[{n}]") for n, item in enumerate(value)]
+        return _VARIABLE.sub(lambda match: self._fill(match, where), value) if isinstance(value, str) else value
+
+    def _fill(self, match: re.Match[str], where: str) -> str:
+        if match[1]:
+            return match[0][1:]
+        form = _FORM.fullmatch(match[2])
+        if form is None:
+            forms = "write ${NAME} or ${NAME:-default}, $${ for a plain ${"
+            self.problems.append(f"{where}: a variable of unknown form; {forms}")
+            return ""
+        name, default = form[1], form[2]
+        found = self._known.get(name) or default
+        if found is None and name not in self._known:
+            self.problems.append(f"{where}: ${{{name}}} is not set; set it, or write ${{{name}:-default}}")
+        if name in self._known:
+            self.filled.append(found or "")
+        return found or ""
+
+
+def variables(problems: list[str]) -> tuple[dict[str, str], Path | None]:
+    """Return the environment, and below it what the `.env` of the working folder says; and that file, if usable."""
+    below: Mapping[str, str | None] = {}
+    usable = DOTENV.is_file()
+    try:
+        below = dotenv_values(DOTENV) if usable else {}
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(f"{DOTENV}: cannot be read ({type(error).__name__}); it must be UTF-8 lines NAME=value")
+        usable = False
+    known = {**{name: value for name, value in below.items() if value is not None}, **os.environ}
+    return known, DOTENV if usable else None

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from bot.app import Hermes, StartError
 from bot.config import Config, ModelConfig
+from bot.ending import unless
 from bot.simulator.demonstration import Demonstration
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
@@ -24,10 +25,10 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
         banner = BANNER if config.model.name is None else None
         simulator = await _simulator(stack, port, banner)
         hermes = Hermes(config.model_copy(update=_wired(simulator, model)))
-        await hermes.start()
-        stack.push_async_callback(hermes.stop)
-        print(f"Hermes is in its own Slack now: {simulator.url}  (end it with Ctrl-C)", flush=True)
-        await stop.wait()
+        if await unless(stop, hermes.start()):
+            stack.push_async_callback(hermes.stop)
+            print(f"Hermes is in its own Slack now: {simulator.url}  (end it with Ctrl-C)", flush=True)
+            await stop.wait()
     return 0
 
 

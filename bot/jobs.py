@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Concatenate
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
@@ -44,20 +43,12 @@ class JobSettings:
     retention_days: float | None = None
 
     def __post_init__(self) -> None:
-        for name in SCHEDULED:
+        readers = {**dict.fromkeys(SCHEDULED, crontab.parse), "timezone": crontab.zone_of}
+        for name, read in readers.items():
             try:
-                crontab.parse(getattr(self, name))
+                read(getattr(self, name))
             except ValueError as error:
                 raise ValueError(f"jobs.{name}: {error}") from None
-        zone_of(self.timezone)
-
-
-def zone_of(name: str) -> tzinfo:
-    """Return a time zone. Raises ValueError for a name that nobody knows."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"jobs.timezone: {name!r} is not a time zone; write a name such as Europe/Berlin") from None
 
 
 def trigger(schedule: Crontab, zone: tzinfo) -> BaseTrigger:
@@ -95,7 +86,7 @@ class Jobs:
         self._now = now
         self._minutely = {"expire": expire, "recover": recover}
         self._minute = minute
-        self._zone = zone_of(settings.timezone)
+        self._zone = crontab.zone_of(settings.timezone)
         self._schedules = {name: crontab.parse(getattr(settings, name)) for name in SCHEDULED}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._alone = {name: asyncio.Lock() for name in SCHEDULED}

@@ -4,14 +4,22 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 
 STANDARD = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"message", "asctime", "taskName"}
-TOKENS = re.compile(r"\b(xox[a-z]-|xapp-|sk-|Bearer\s+)[A-Za-z0-9._\-]{6,}")
+TOKENS = re.compile(r"\b(xox[a-z]-|xapp-|sk-|Bearer\s+|ticket=)[A-Za-z0-9._\-]{6,}")
 HIDDEN = "[secret]"
 # Bolt and the SDK log whole bodies at DEBUG, and one at INFO after a bad signature.
 LOUD = ("slack_bolt", "slack_sdk", "aiosqlite", "httpx2", "openai", "apscheduler", "mcp", "alembic")
+
+_about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
+
+
+def about(**ids: object) -> None:
+    """Put ids (session, turn, call) on every line that this task and those it starts write from now on."""
+    _about.set({**_about.get(), **ids})
 
 
 class JsonLines(logging.Formatter):
@@ -19,7 +27,9 @@ class JsonLines(logging.Formatter):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__()
-        self._secrets = tuple(s for s in secrets if len(s) >= 6)
+        known = [s for s in secrets if len(s) >= 6]
+        written = {*known, *(json.dumps(s, ensure_ascii=False)[1:-1] for s in known)}  # as it stands inside JSON
+        self._secrets = tuple(sorted(written, key=len, reverse=True))
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -27,6 +37,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "log": record.name,
             "message": record.getMessage(),
+            **_about.get(),
             **{k: v for k, v in vars(record).items() if k not in STANDARD},
         }
         if record.exc_info:
@@ -45,5 +56,6 @@ def set_up(level: str, secrets: Iterable[str]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.captureWarnings(True)
     for name in LOUD:
         logging.getLogger(name).setLevel(max(logging.getLevelName(level), logging.WARNING))

@@ -92,13 +92,24 @@ class Reply(Protocol):
         """The text of the current step so far, as fed."""
 
     async def finish(self, whole: str, status: SessionStatus = "active") -> None:
-        """Deliver the last step's text completely; call only after its entry is committed. Raises ChatError."""
+        """Deliver the last step's text completely; call only after its entry is committed.
+
+        Waits for what passes (429, server errors, no connection) and goes from stream to edit to new message. Raises
+        ChatError: "stopped_by_user" when a person stopped the stream first (call `interrupt` next); `uncertain` when
+        the text may stand there all the same. It may be called again with the same text.
+        """
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
-        """Close the message with a short word on why it ends here. Never raises."""
+        """Close the message with a short word on why it ends here, or post the word. Never raises.
+
+        Text that was not shown yet and is not committed is dropped; open cards are closed as failed, with the word.
+        """
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
-        """Close what is open because the session goes to rest with open approvals. Never raises."""
+        """Close what is open because the session goes to rest with open approvals. Never raises.
+
+        The text fed so far must be committed: it is shown whole. Open cards are closed with "waits for a decision".
+        """
 
     async def close(self) -> None:
         """Let go without a word (shutdown): flush, stop the stream, wait for the sender task. Never raises."""
@@ -109,7 +120,10 @@ class Chat(Protocol):
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
     async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
-        """Post text of any length into the thread; return the ts of each message."""
+        """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
+
+        A message whose answer was lost is looked for by `key` and its part before it is posted again.
+        """
 
     async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Post what only `user` sees, in the thread, with buttons under it."""
@@ -125,7 +139,10 @@ class Chat(Protocol):
     async def person(self, team: str, user: str) -> Person: ...
     async def place(self, team: str, channel: str) -> Place: ...
     async def close_stream(self, channel: str, ts: str, word: str) -> None:
-        """Stop a stream left open by an earlier process and mark it with `word`."""
+        """Stop a stream left open by an earlier process and mark it with `word`; twice does no harm.
+
+        A message that is no open stream is marked by an edit, and loses its buttons.
+        """
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         """None where Slack gives none. Never raises."""

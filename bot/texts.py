@@ -10,9 +10,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # --- session
     "access.refused": (
-        "I may not work for guests or for people of other organisations here. Someone of this workspace can ask me, or "
-        "its operator can allow it (`access` in the configuration).",
-        "这里的设置不允许我为访客或其他组织的成员工作。请让本工作区的成员来问我，或请管理员在配置（`access`）中放行。",
+        "I may not work for you here: my settings leave out guests, people of other organisations, or people and "
+        "channels that are not on a list. Someone else can ask me, or my operator can allow it (`access` in the "
+        "configuration).",
+        "我不能在这里为您工作：我的设置排除了访客、其他组织的成员，或不在名单上的人员和频道。"
+        "请让其他人来问我，或请管理员在配置（`access`）中放行。",
+    ),
+    "access.unknown": (
+        "I cannot find out who you are at the moment, so I did nothing. Please try again in a moment.",
+        "目前无法确认您的身份，因此没有执行任何操作。请稍后再试。",
     ),
     "queue.waits": (
         "I have your message. I am busy with someone else's request in this thread and take yours up next.",

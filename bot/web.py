@@ -1,10 +1,13 @@
 """The outside view: `/healthz`, `/readyz` and `/metrics` on loopback."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 Check = Callable[[], Awaitable[dict[str, bool]]]
+
+CHECK_SECONDS = 5.0
 
 
 class OutsideView:
@@ -42,7 +45,11 @@ class OutsideView:
         return web.json_response({"ok": True})
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        found = await self._checks()
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                found = await self._checks()
+        except TimeoutError:
+            found = {"answered_in_time": False}
         ready = all(found.values())
         return web.json_response({"ok": ready, **found}, status=200 if ready else 503)
 

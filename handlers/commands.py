@@ -3,6 +3,7 @@
 from typing import Any
 
 from bot.session.door import Door
+from bot.session.slacktext import clean
 from handlers.buttons import Ack, Render
 
 
@@ -14,6 +15,6 @@ class SlashCommands:
         self._render = render
 
     async def run(self, body: dict[str, Any], ack: Ack) -> None:
-        name, text = str(body.get("command", "")), str(body.get("text") or "")
+        name, text = str(body.get("command", "")), clean(str(body.get("text") or ""))
         answer = await self._door.command(name, text, str(body.get("user_id", "")), str(body.get("channel_id", "")))
         await ack(**self._render(answer), response_type="ephemeral")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.session.door import Clicked
+from bot.session.slacktext import clean
 from storage.records import Incoming, PlaceKind, Thread
 
 PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
@@ -119,7 +120,7 @@ def _envelope(body: Body, event: Body) -> dict[str, Any]:
 
 def _spoken(event: Body) -> str:
     """Return the text with what was attached named under it: a file is not read, and the model is told so."""
-    text = _text(event, "text")
+    text = _text(event, "text")  # without what no database and no JSON can hold
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}\n[cut: the message had {len(text)} characters]"
     files = event.get("files")
@@ -150,7 +151,7 @@ def clicked(body: Body) -> Clicked | None:
 
 def _text(source: Body, key: str) -> str:
     value = source.get(key)
-    return value if isinstance(value, str) else ""
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _texts(source: Body, *keys: str) -> bool:

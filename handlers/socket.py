@@ -1,44 +1,78 @@
 """Socket Mode with a watchdog: a wrong token fails at start, a silent or ticketless socket is replaced."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
-from slack_sdk.errors import SlackApiError
+from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 log = logging.getLogger(__name__)
-HELLO_SECONDS = 10.0  # Slack greets at once; a socket that says nothing is dead
-DOWN_SECONDS = 10.0  # a one-time address that failed is never asked for again by the SDK
-PING_SECONDS = 5.0
+sdk_log = logging.getLogger("slack_sdk.socket")  # at DEBUG it would write whole messages
+CHECK_SECONDS = 15
 
 
 class SocketError(Exception):
-    """The app token does not open a socket. `str()` says why, in one line."""
+    """The app token does not open a socket. `str()` says why and what to do, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds. `down`: a socket that is closed, ungreeted or silent for so long is replaced (Slack greets at once; a
+    one-time address that failed is never asked for again by the SDK). `ping`: between pings; a socket whose pongs stop
+    is closed by the SDK after four of them. `tick`: between looks.
+    """
+
+    down: float = 10.0
+    ping: float = 5.0
+    tick: float = 1.0
+
+
+async def check_app_token(token: str, base_url: str) -> None:
+    """Ask for a socket's address: the only call that an app token allows. Raises SocketError."""
+    try:
+        await AsyncWebClient(base_url=base_url, timeout=CHECK_SECONDS).apps_connections_open(app_token=token)
+    except SlackApiError as error:
+        answer: Any = error.response.data
+        code = answer.get("error", "unknown error") if isinstance(answer, dict) else "no usable answer"
+        raise SocketError(
+            f"SLACK_APP_TOKEN does not open a socket ({code}): copy the app-level token (xapp-…) again, "
+            "with the scope connections:write"
+        ) from None
+    except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError, ValueError, AttributeError) as error:
+        # AttributeError: slack_sdk takes a body of text/plain for a dict
+        raise SocketError(
+            f"Slack cannot be reached to open a socket ({type(error).__name__}); check {base_url}"
+        ) from None
 
 
 class Socket:
     """One Socket Mode connection for the life of the process."""
 
     def __init__(
-        self, app: AsyncApp, app_token: str, base_url: str, clock: Callable[[], float], tick: float = 1.0
+        self,
+        app: AsyncApp,
+        app_token: str,
+        base_url: str,
+        clock: Callable[[], float],
+        patience: Patience | None = None,
     ) -> None:
-        self._web = AsyncWebClient(base_url=base_url, timeout=15)
+        self._web = AsyncWebClient(base_url=base_url, timeout=CHECK_SECONDS)
         self._handler: AsyncSocketModeHandler | None = None
         self._app, self._token = app, app_token
-        self._clock, self._tick = clock, tick
+        self._clock, self._patience = clock, patience or Patience()
         self._greeted: Any = None  # the connection that has said hello
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Check the token, then connect in the background. Raises SocketError."""
-        await self.check()
+        """Connect in the background; check the token before."""
         self._handler = AsyncSocketModeHandler(
-            self._app, self._token, logger=log, web_client=self._web, ping_interval=PING_SECONDS
+            self._app, self._token, logger=sdk_log, web_client=self._web, ping_interval=self._patience.ping
         )
         self._handler.client.on_message_listeners.append(self._heard)
         connecting = self._handler.connect_async()  # type: ignore[no-untyped-call]
@@ -46,18 +80,6 @@ class Socket:
             asyncio.create_task(connecting, name="socket connect"),
             asyncio.create_task(self._watch(), name="socket watchdog"),
         ]
-
-    async def check(self) -> None:
-        """Ask for a socket address once: the only call that an app token allows. Raises SocketError."""
-        try:
-            await self._web.apps_connections_open(app_token=self._token)
-        except SlackApiError as error:
-            code = error.response.get("error", "unknown error")
-            raise SocketError(
-                f"SLACK_APP_TOKEN does not open a socket ({code}): check it and its connections:write"
-            ) from None
-        except (OSError, TimeoutError) as error:
-            raise SocketError(f"Slack cannot be reached to open a socket: {type(error).__name__}") from None
 
     @property
     def alive(self) -> bool:
@@ -81,12 +103,12 @@ class Socket:
     async def _watch(self) -> None:
         down_since: float | None = None
         while True:
-            await asyncio.sleep(self._tick)
+            await asyncio.sleep(self._patience.tick)
             if self.alive:
                 down_since = None
                 continue
             down_since = self._clock() if down_since is None else down_since
-            if self._clock() - down_since >= max(HELLO_SECONDS, DOWN_SECONDS):
+            if self._clock() - down_since >= self._patience.down:
                 log.warning("the socket is down or silent; a new one is opened")
                 await self._replace()
                 down_since = None
@@ -95,10 +117,15 @@ class Socket:
         client = self._handler.client if self._handler else None
         if client is None:
             return
-        client.wss_uri = None  # the SDK's own loop asks for a new address now
         connecting = self._tasks[0]
-        if connecting.done():
-            with contextlib.suppress(Exception):
-                # Bounded: while Slack cannot be reached this would go on for ever.
-                async with asyncio.timeout(HELLO_SECONDS):
-                    await client.connect_to_new_endpoint(force=True)
+        if not connecting.done():  # it asks the same used-up address for ever, or waits for a hand-shake
+            connecting.cancel()
+            await asyncio.gather(connecting, return_exceptions=True)
+        try:
+            # Bounded: while Slack cannot be reached this would go on for ever.
+            async with asyncio.timeout(self._patience.down):
+                await client.connect_to_new_endpoint(force=True)
+        except Exception as error:
+            answer = error.response.data if isinstance(error, SlackApiError) else None
+            code = answer.get("error") if isinstance(answer, dict) else type(error).__name__
+            log.warning("no new socket yet", extra={"reason": code})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, insert, or_, select, update
+from sqlalchemy import bindparam, func, insert, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from storage.records import Approval, ApprovalRule, Thread
@@ -101,6 +101,12 @@ def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> 
     tx.execute(update(approvals).where(approvals.c.id == approval).values(**values))
 
 
+def settled(tx: Tx) -> dict[str, int]:
+    """Return how many approvals were settled, by how."""
+    found = select(approvals.c.status, func.count()).where(approvals.c.status != "open").group_by(approvals.c.status)
+    return {row[0]: row[1] for row in tx.execute(found)}
+
+
 def _approval(tx: Tx, row: Any, team: str) -> Approval:
     cast = votes_of(tx, row.id)
     return Approval(
@@ -118,6 +124,6 @@ def _approval(tx: Tx, row: Any, team: str) -> Approval:
         message_ts=row.message_ts,
         created=row.created,
         expires=row.expires,
-        decided_by=tuple(user for user, _ in cast) if row.status != "open" else (),
+        decided_by=tuple(user for user, verdict in cast if verdict == row.status) if row.status != "open" else (),
         votes=tuple(user for user, verdict in cast if verdict == "approved"),
     )

@@ -5,6 +5,7 @@ aiosqlite's own thread: about 0.3 ms of CPU where three awaited statements cost 
 """
 
 import asyncio
+import logging
 import sqlite3
 import time
 from collections import deque
@@ -24,8 +25,10 @@ __all__ = ["Database", "StorageError", "Tx", "sqlite_path"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 BATCH_SECONDS = 0.02  # a batch stops taking more after this, so that no transaction comes near 50 ms
 SOON_SECONDS = 0.05  # what rides with the next commit waits no longer than this for one
+LATER_SECONDS = 2.0  # the same for what could be found out again after a crash
 
 
 class StorageError(Exception):
@@ -94,9 +97,19 @@ class Database:
 
     def write_soon(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Store `fn(tx, …)` with the next commit, or alone after 50 ms. In order; `close` waits for it."""
-        self._soon.append(_Job(lambda tx: fn(tx, *args, **kwargs), None))
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(SOON_SECONDS, self._wake.set)
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), SOON_SECONDS)
+
+    def write_later(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Like `write_soon`, for what could be found out again after a crash: alone after two seconds."""
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), LATER_SECONDS)
+
+    def _ride(self, job: _Job, seconds: float) -> None:
+        self._soon.append(job)
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() > loop.time() + seconds:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_later(seconds, self._wake.set)
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `fn(tx, …)` on the reading connection; it sees what was committed before the call."""
@@ -164,6 +177,8 @@ class Database:
 
 
 def _settle(job: _Job, ok: bool, value: Any) -> None:
+    if job.done is None and not ok:  # nobody waits for it; what it would have said is found out again at the next start
+        log.error("a record could not be stored", extra={"reason": str(value)})
     if job.done is None or job.done.done():
         return
     if ok:
@@ -254,8 +269,8 @@ def sqlite_path(url: str) -> Path:
     """Return the file of a `sqlite+aiosqlite:///` URL. Raises StorageError for any other kind."""
     try:
         parsed = make_url(url)
-    except ArgumentError as error:
-        raise StorageError(f"HERMES_DATABASE_URL is not a URL: {error}") from error
+    except (ArgumentError, ValueError):  # their words may hold the password
+        raise StorageError("HERMES_DATABASE_URL is not a URL: use sqlite+aiosqlite:///<file>") from None
     if parsed.drivername not in {"sqlite+aiosqlite", "sqlite"} or not parsed.database or parsed.database == ":memory:":
         raise StorageError(
             f"HERMES_DATABASE_URL names {parsed.drivername}: use sqlite+aiosqlite:///<file> (PostgreSQL comes later)"

@@ -17,15 +17,14 @@ _OPENED = (
     .where(deliveries.c.key == bindparam("key_"), deliveries.c.part == bindparam("part_"))
     .values(ts=bindparam("ts"), updated=bindparam("updated"))
 )
-_ANSWER = (
-    deliveries.c.session == bindparam("s"),
-    deliveries.c.turn == bindparam("t"),
-    deliveries.c.kind == "answer",
-    deliveries.c.state.in_(OWED),
-)
 _COMPLETE = (
     update(deliveries)
-    .where(*_ANSWER)
+    .where(
+        deliveries.c.session == bindparam("s"),
+        deliveries.c.turn == bindparam("t"),
+        deliveries.c.kind == "answer",
+        deliveries.c.state == DeliveryState.PENDING,
+    )
     .values(content=bindparam("content"), state=DeliveryState.SENDING, updated=bindparam("updated"))
 )
 _SETTLE = (
@@ -66,8 +65,15 @@ def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
 
 
 def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
-    """Record what a turn's answer says as a whole: from now on it is owed even if this process ends."""
+    """Record what a turn's open answer says as a whole: from now on it is owed even if this process ends."""
     tx.execute(_COMPLETE, {"s": session, "t": turn, "content": content, "updated": now})
+
+
+def inherit(tx: Tx, session: str) -> None:
+    """Answers that an earlier process left open are over: what their turn says from now on belongs to another."""
+    mine = (deliveries.c.session == session, deliveries.c.kind == "answer")
+    pending = deliveries.c.state == DeliveryState.PENDING
+    tx.execute(update(deliveries).where(*mine, pending).values(state=DeliveryState.SENDING))
 
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:

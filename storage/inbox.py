@@ -1,14 +1,15 @@
 """The inbox: what arrived and was not yet taken into the transcript. Rows are never deleted, so nothing is lost."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from storage.records import InboxRow, Session
-from storage.tables import inbox
+from storage.records import InboxRow, Session, Thread
+from storage.tables import inbox, sessions
 
 _NEW = insert(inbox)
 # A mention and its message are one row: whichever comes second only adds that it was addressed.
@@ -118,9 +119,10 @@ def count_waiting(tx: Tx, session: str) -> int:
     return tx.execute(_COUNT, {"session": session}).scalar_one()
 
 
-def authors(tx: Tx, session: str) -> set[str]:
-    """Return who has written in the session's thread, as far as it is stored."""
-    where = (inbox.c.session == session, inbox.c.kind.in_(("message", "context")))
+def authors(tx: Tx, thread: Thread) -> set[str]:
+    """Return who has written in a thread, as far as any of its sessions has stored it."""
+    same = [sessions.c[k] == v for k, v in asdict(thread).items()]
+    where = (inbox.c.session.in_(select(sessions.c.id).where(*same)), inbox.c.kind.in_(("message", "context")))
     return set(tx.execute(select(inbox.c.user).where(*where).distinct()).scalars())
 
 

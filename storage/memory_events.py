@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from storage.db import Tx
 from storage.memory_tables import memory_events
@@ -38,3 +38,9 @@ def last_added(tx: Tx) -> int:
     """Return the number of the memory that was added last, whether it still exists or not; 0 before the first."""
     added = select(memory_events.c.memory).where(memory_events.c.event == "added")
     return tx.execute(added.order_by(memory_events.c.id.desc()).limit(1)).scalar() or 0
+
+
+def counts(tx: Tx) -> dict[str, int]:
+    """Return how often each kind of event happened."""
+    found = select(memory_events.c.event, func.count()).group_by(memory_events.c.event)
+    return {row[0]: row[1] for row in tx.execute(found)}

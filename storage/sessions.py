@@ -35,9 +35,9 @@ _SAVE = (
 )
 
 
-_BESIDE = select(
-    *(sessions.c[n] for n in ("hydrated", "summary", "summary_seq", "fields", "fields_turn", "calibration"))
-).where(sessions.c.id == bindparam("id"))
+_BESIDE = select(*(sessions.c[n] for n in ("hydrated", "summary", "summary_seq", "fields", "fields_turn"))).where(
+    sessions.c.id == bindparam("id")
+)
 _INSERT = insert(sessions)
 
 
@@ -71,13 +71,19 @@ def save(tx: Tx, session: Session, now: float) -> None:
 
 
 def context_of(tx: Tx, session: str) -> dict[str, Any]:
-    """Return what stands beside the state: hydrated, summary, summary_seq, fields, fields_turn, calibration."""
+    """Return what stands beside the state: hydrated, summary, summary_seq, fields, fields_turn."""
     return dict(tx.execute(_BESIDE, {"id": session}).one()._mapping)
 
 
 def put(tx: Tx, session: str, /, **values: Any) -> None:
-    """Store columns beside the state: hydrated, summary and summary_seq, fields, calibration, kind, shared."""
+    """Store columns beside the state: hydrated, summary and summary_seq, fields, kind, shared."""
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
+
+
+def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
+    """Take the reflection of a turn; False when it was taken before."""
+    mine = (sessions.c.id == session, sessions.c.fields_turn < turn)
+    return tx.execute(update(sessions).where(*mine).values(fields_turn=turn)).rowcount == 1
 
 
 def owed(tx: Tx) -> list[str]:

@@ -40,7 +40,6 @@ sessions = Table(
     Column("summary_seq", Integer, nullable=False, server_default=text("0")),
     Column("fields", JSON),
     Column("fields_turn", Integer, nullable=False, server_default=text("0")),
-    Column("calibration", Float, nullable=False, server_default=text("1.0")),
     Column("flow", JSON),
     Column("lease_owner", String),
     Column("lease_until", Float),

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from typing import TypeVar
 
+from bot.session.follow_ups import stale
 from storage import people
 from storage.db import Tx
 from storage.records import Person, Place
@@ -16,7 +17,7 @@ class Acquaintances:
 
     def __init__(self) -> None:
         self._people: OrderedDict[tuple[str, str], Person] = OrderedDict()
-        self._places: OrderedDict[tuple[str, str], Place] = OrderedDict()
+        self._places: OrderedDict[tuple[str, str], tuple[Place, float]] = OrderedDict()
 
     def person(self, tx: Tx, team: str, user: str) -> Person | None:
         """Return a person as stored, or None for one never seen."""
@@ -27,21 +28,29 @@ class Acquaintances:
 
     def place(self, tx: Tx, team: str, channel: str) -> Place | None:
         """Return a conversation as stored, or None for one never seen."""
+        known = self._place(tx, team, channel)
+        return None if known is None else known[0]
+
+    def unknown(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
+        """Tell of a person and a conversation whether they have to be looked up (again)."""
+        person, place = self.person(tx, team, user), self._place(tx, team, channel)
+        return stale(person.fetched if person else None, now), stale(place[1] if place else None, now)
+
+    def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
         known = self._places.get((team, channel))
-        if known is None and (found := people.place(tx, team, channel)) is not None:
-            known = found[0]
+        if known is None and (known := people.place(tx, team, channel)) is not None:
             _keep(self._places, (team, channel), known)
         return known
 
     def learn_person(self, tx: Tx, person: Person) -> None:
         """Store or refresh a person."""
         people.put_person(tx, person)
-        self._people.pop((person.team, person.id), None)
+        self._people[person.team, person.id] = person
 
     def learn_place(self, tx: Tx, place: Place, now: float) -> None:
         """Store or refresh a conversation."""
         people.put_place(tx, place, now)
-        self._places.pop((place.team, place.channel), None)
+        self._places[place.team, place.channel] = (place, now)
 
     def locale(self, tx: Tx, team: str, user: str) -> str:
         """Return a person's locale, English for one not known."""
@@ -50,6 +59,6 @@ class Acquaintances:
 
 
 def _keep(cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
-    cache[key] = value
+    cache.setdefault(key, value)  # never over what was learnt meanwhile: reads and writes have threads of their own
     if len(cache) > LIMIT:
         cache.popitem(last=False)

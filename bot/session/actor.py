@@ -6,21 +6,25 @@ process may, between any two lines.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
+from dataclasses import replace
 from functools import partial
+from itertools import chain, repeat
 from typing import Any, Protocol
 
 from bot.session import effects as do
 from bot.session.asking import ask
-from bot.session.calling import run_tool
+from bot.session.calling import broken_inside, run_tool
 from bot.session.cards import show_cards
 from bot.session.deps import Deps
-from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped
+from bot.session.errands import Errands
+from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
 from bot.session.owed import deliver_notices, read_owed, reconcile, tell
+from bot.session.reflection import reflect
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
-from bot.session.voice import Voice
+from bot.session.voice import Voice, status_of
 from storage.db import StorageError
 from storage.records import Session
 
@@ -50,13 +54,14 @@ class Actor:
         self.id = session
         self._house = house
         self._events: asyncio.Queue[Event | _Check | None] = asyncio.Queue()
-        self._jobs: set[asyncio.Task[None]] = set()
-        self._last: dict[str, asyncio.Task[None]] = {}
+        self._jobs = Errands(session, lambda: self._events.put_nowait(_CHECK))
         self._cancels: dict[str, asyncio.Event] = {}
         self._voice = Voice(deps)
+        self._cards_doubtful = False
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
+        self._doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
         self.task = asyncio.create_task(self._run(resumed=resumed), name=f"session {session[:8]}")
 
@@ -69,33 +74,6 @@ class Actor:
     def feed(self, event: Event) -> None:
         """Something happened in this process."""
         self._events.put_nowait(event)
-
-    def begin(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a job of this session; the actor ends only after it."""
-        task = asyncio.create_task(work, name=f"{name} {self.id[:8]}")
-        self._jobs.add(task)
-        self._last[name] = task
-        task.add_done_callback(lambda t: self._job_ended(name, t))
-        return task
-
-    def _job_ended(self, name: str, task: asyncio.Task[None]) -> None:
-        self._jobs.discard(task)
-        if self._last.get(name) is task:
-            del self._last[name]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a job of a session failed", exc_info=error, extra={"session": self.id, "job": name})
-        self._events.put_nowait(_CHECK)
-
-    def _once(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Begin a job after the one of the same name that is running."""
-        before = self._last.get(name)
-
-        async def chained() -> None:
-            if before is not None:
-                await asyncio.wait([before])
-            await work()
-
-        self.begin(name, chained())
 
     # --- the loop
 
@@ -110,13 +88,22 @@ class Actor:
                     if advanced is None:
                         break
                     await self._act(advanced)
-                if self._idle():
+                if self._idle() and not self._put_status_right():
                     break
         except Exception:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
+            await self._jobs.cancel()  # there are some only if the loop failed: who comes next must not meet them
             self._house.ended(self)
+
+    def _put_status_right(self) -> bool:
+        """See that a message which opened no turn after all leaves no status behind; tell whether there is work."""
+        if not self._doubtful or self._session is None or self.closing:
+            return False
+        self._doubtful = False
+        self._jobs.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
+        return True
 
     def _idle(self) -> bool:
         resting = self._session is None or at_rest(self._session) or self.closing
@@ -124,7 +111,7 @@ class Actor:
 
     async def _advance(self, event: Event | None) -> Advanced | None:
         """Commit one step. A store that fails is tried again: losing the event would lose the work behind it."""
-        for delay in (*RETRY_SECONDS, None):
+        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
                 return await self.deps.db.write(
                     advance,
@@ -137,7 +124,7 @@ class Actor:
                 )
             except StorageError as error:
                 log.error("a step could not be stored", extra={"session": self.id, "reason": str(error)})
-                if delay is None or self.closing:
+                if self.closing:
                     return None
                 await asyncio.sleep(delay)
         return None
@@ -148,18 +135,20 @@ class Actor:
         if advanced.successor is not None:
             self._house.wake(advanced.successor)
         if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
+            self._jobs.once("cards", self._show_cards)
         if advanced.notices:
-            self._once("notices", lambda: deliver_notices(self.deps, self.id))
-        if advanced.needs.urgent and at_rest(advanced.session) and not self.closing:
+            self._jobs.once("notices", lambda: deliver_notices(self.deps, self.id))
+        needs = advanced.needs
+        if needs.urgent and (needs.now or at_rest(advanced.session)) and not self.closing:
             await self._learn(advanced)
 
     async def _learn(self, advanced: Advanced) -> None:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
         self._session = None  # kind and sharing of the place may be known now
         self._tried |= tried
+        self._doubtful = True
         for user in refused:
-            self.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
+            self._jobs.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
         self.wake()
 
     def _carry_out_all(self, advanced: Advanced) -> None:
@@ -174,34 +163,44 @@ class Actor:
             self._carry_out(act)
         if at_rest(advanced.session):
             self._set_timer(None)
-        elif advanced.answer_key is not None:
+        elif advanced.answer_key is not None or self._timer is None:  # None: it was taken over from another process
             self._arm(advanced.session, advanced.worked)
-        if advanced.cards:
-            self._once("cards", lambda: show_cards(self.deps, self.id))
 
     def _carry_out(self, act: do.Act) -> None:
         session = self._known()
         match act:
             case do.AskModel():
-                self.begin("model", self._ask(act))
+                self._jobs.begin("model", self._ask(act))
             case do.RunTool():
                 cancel = self._cancels[act.call] = asyncio.Event()
-                self.begin("tool", self._run_tool(act, cancel))
+                self._jobs.begin("tool", self._run_tool(act, cancel))
             case do.CancelModel():
-                if (task := self._last.get("model")) is not None:
+                if (task := self._jobs.last("model")) is not None:
                     task.cancel()
             case do.CancelTool():
                 if (cancel_event := self._cancels.get(act.call)) is not None:
                     cancel_event.set()
             case do.Finish():
-                self._end(self._voice.finish(session, self._voice.detach(), act.text))
+                self._finish(session, act)
             case do.Interrupt():
-                self._end(self._voice.interrupt(session, self._voice.detach(), act.reason, act.by))
+                stopped = replace(session, turn=act.turn)  # the same transaction may have opened the next one
+                self._end(self._voice.interrupt(stopped, self._voice.detach(), act.reason, act.by))
             case do.Pause():
                 self._end(self._voice.pause(session, self._voice.detach()))
 
-    def _end(self, ending: Coroutine[Any, Any, None]) -> None:
-        self._voice.follow(self.begin("answer", ending))
+    def _finish(self, session: Session, act: do.Finish) -> None:
+        answer = self._end(self._voice.finish(session, self._voice.detach(), act.text))
+        if self.deps.settings.fields:
+            self._jobs.begin("reflection", self._reflect(answer, act.turn))
+
+    def _end(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._jobs.begin("answer", ending)
+        self._voice.follow(task)
+        return task
+
+    async def _reflect(self, answer: asyncio.Task[None], turn: int) -> None:
+        await asyncio.wait([answer])
+        await reflect(self.deps, self.id, turn)
 
     def _known(self) -> Session:
         if self._session is None:
@@ -209,22 +208,33 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
-        if act.number == 1:
-            await self.deps.ready()
-        reply = await self._voice.reply(self._known())
         try:
+            if act.number == 1:
+                await self.deps.ready()
+            reply = await self._voice.reply(self._known())
             event: Event = await ask(self.deps, self.id, act, reply)
+            if isinstance(event, Replied) and event.calls:
+                reply.end_step()
         except StorageError as error:
             log.error("a request could not be made", extra={"session": self.id, "reason": str(error)})
-            event = ModelFailed(act.turn, act.step, "storage", reply.shown)
-        if isinstance(event, Replied) and event.calls:
-            reply.end_step()
+            event = ModelFailed(act.turn, act.step, "storage", self._voice.shown)
+        except Exception:
+            log.exception("a request failed inside", extra={"session": self.id})
+            event = ModelFailed(act.turn, act.step, "internal", self._voice.shown)
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
-        event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
+        await self._voice.join(self._known())
+        try:
+            event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
+        except Exception as error:
+            log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
+            event = ToolFinished(act.call, act.attempt, broken_inside(error))
         self._cancels.pop(act.call, None)
         self.feed(event)
+
+    async def _show_cards(self) -> None:
+        self._cards_doubtful = not await show_cards(self.deps, self.id, doubtful=self._cards_doubtful)
 
     # --- time
 
@@ -249,8 +259,9 @@ class Actor:
         """Take over what an earlier process owed."""
         owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
         if owed:
-            self._voice.follow(self.begin("owed", reconcile(self.deps, self.id, owed)))
-        self._once("cards", lambda: show_cards(self.deps, self.id, resumed=True))
+            self._voice.follow(self._jobs.begin("owed", reconcile(self.deps, self.id, owed)))
+        self._cards_doubtful = True
+        self._jobs.once("cards", self._show_cards)
         self.feed(Resumed())
 
     async def stop(self, patience: Awaitable[Any]) -> None:
@@ -259,8 +270,7 @@ class Actor:
         self.wake()
         waiting = asyncio.ensure_future(patience)
         await asyncio.wait([self.task, waiting], return_when=asyncio.FIRST_COMPLETED)
-        jobs = [self.task, *self._jobs]
-        for job in jobs:
-            job.cancel()
-        await asyncio.gather(*jobs, return_exceptions=True)
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        await self._jobs.cancel()
         await self._voice.close()

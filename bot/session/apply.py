@@ -37,8 +37,8 @@ class Applied:
 
 
 def answer_key(session: Session) -> str:
-    """Return the key that marks the messages of the answer begun with this request."""
-    return f"{session.id[:13]}-{session.turn}-{session.step}"
+    """Return a fresh key for the messages of an answer. Turn and step do not suffice: a parked step goes on."""
+    return f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
 
 
 def write(tx: Tx, world: World, session: Session, effect: do.Effect, done: Applied) -> None:

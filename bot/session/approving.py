@@ -10,7 +10,7 @@ from storage.records import Approval
 from tools.policy import Policy, may_decide, tally
 
 Button = Literal["approve", "deny", "run_again", "worked", "skip"]
-VERDICTS: dict[str, str] = {"run_again": "run_again", "worked": "worked", "skip": "skipped"}
+VOTES: dict[Button, str] = {"approve": "approved", "deny": "denied", "skip": "skipped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def press(tx: Tx, world: World, policy: Policy, approval: str, user: str, button
 
 
 def _count(tx: Tx, world: World, policy: Policy, found: Approval, user: str, button: Button) -> Pressed:
-    vote = {"approve": "approved", "deny": "denied"}.get(button, button)
+    vote = VOTES.get(button, button)
     approvals.vote(tx, found.id, user, vote, world.now())
     _note(tx, world, found, user, "vote", button)
     if found.kind == "unknown":  # one who may decide is enough: it is knowledge, not permission
-        verdict = VERDICTS[button]
+        verdict = vote
     else:
         cast = approvals.votes_of(tx, found.id)
         rule = policy.current(found.rule, found.tool, found.requester)

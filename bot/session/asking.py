@@ -7,12 +7,12 @@ from typing import Any
 
 from bot.memory import recall
 from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
-from bot.session import compaction, context, prompt
+from bot.session import compaction, context, prompt, reflection
 from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.effects import AskModel
 from bot.session.events import ModelFailed, Proposed, Replied
-from bot.session.tokens import calibrate, count
+from bot.session.tokens import count
 from storage import ledger, sessions, transcripts, turns
 from storage.db import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
@@ -20,6 +20,7 @@ from tools.review import review
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full
+SUMMARY_SHARE = 0.25  # of the history budget, at most
 COMPACT_HARD = 0.35  # after the endpoint said that the request does not fit
 SAME_FAILURES = 3
 
@@ -29,7 +30,7 @@ class Packet:
     """What one request is made of, read in one go."""
 
     session: Session
-    beside: dict[str, Any]  # summary, fields, calibration…
+    beside: dict[str, Any]  # summary, fields…
     entries: list[Entry]
     turn: Turn
     person: Person | None
@@ -53,7 +54,7 @@ def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Pack
 async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied | ModelFailed:
     """Make the request; an endpoint that says it does not fit is asked once more after compaction."""
     packet = await deps.db.read(read_packet, session, act.turn, deps.world.known)
-    if _history_tokens(packet) > deps.settings.history_tokens:
+    if _estimate(packet) * deps.ruler.factor > deps.settings.history_tokens:
         packet = await compact(deps, packet, deps.settings.history_tokens * COMPACT_TO)
     try:
         try:
@@ -61,7 +62,7 @@ async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied |
         except ModelError as error:
             if error.code != "overflow":
                 raise
-            packet = await compact(deps, packet, _history_tokens(packet) * COMPACT_HARD)
+            packet = await compact(deps, packet, _estimate(packet) * deps.ruler.factor * COMPACT_HARD)
             return await _ask(deps, packet, act, sink)
     except ModelError as error:
         log.warning("the model gave no reply", extra={"session": session, "turn": act.turn, "code": error.code})
@@ -71,18 +72,19 @@ async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied |
 async def _ask(deps: Deps, packet: Packet, act: AskModel, sink: Reply) -> Replied | ModelFailed:
     last = act.number >= deps.settings.max_steps
     began = deps.now()
-    messages = _messages(deps, packet)
+    system = prompt.system(deps.settings.system_prompt, deps.missing())
     offered = deps.registry.schemas()
     reply = await deps.model.ask(
         ModelRequest(
-            messages=messages,
+            messages=_messages(system, packet),
             tools=offered,
             tool_choice="none" if last and offered else "auto",
             max_tokens=deps.settings.output_tokens,
         ),
         sink,
     )
-    _account(deps, packet, act, reply, messages, deps.now() - began)
+    deps.ruler.learn(deps.ruler.fixed(system, offered) + _estimate(packet), reply.usage.prompt)
+    _account(deps, packet, act, reply, deps.now() - began)
     if reply.calls and last:
         return ModelFailed(act.turn, act.step, "max_steps", reply.text)
     if not reply.calls and not reply.text.strip():
@@ -95,49 +97,43 @@ async def _ask(deps: Deps, packet: Packet, act: AskModel, sink: Reply) -> Replie
     return Replied(act.turn, act.step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
 
 
-def _messages(deps: Deps, packet: Packet) -> list[dict[str, Any]]:
+def _messages(system: str, packet: Packet) -> list[dict[str, Any]]:
     summary = packet.beside["summary"] or {}
     history = context.History(
         packet.entries,
         summary=compaction.written(summary),
-        fields="",
+        fields=reflection.written(packet.beside["fields"]),
         shed=int(summary.get("shed", 0)),
         direct=packet.session.kind == "im",
     )
     note = prompt.turn_note(packet.person, packet.place, packet.memories, packet.turn.started)
-    return context.build(prompt.system(deps.settings.system_prompt, deps.missing()), history, packet.turn.number, note)
+    return context.build(system, history, packet.turn.number, note)
 
 
-def _account(
-    deps: Deps, packet: Packet, act: AskModel, reply: ModelReply, messages: list[dict[str, Any]], seconds: float
-) -> None:
-    """Store what the request cost, with the next commit, and learn how this server counts."""
+def _account(deps: Deps, packet: Packet, act: AskModel, reply: ModelReply, seconds: float) -> None:
+    """Store what the request cost, with the next commit."""
     use = reply.usage
     deps.watch.tokens(use.prompt, use.completion, use.cached)
     row = {"turn": act.turn, "model": reply.model, "prompt": use.prompt, "completion": use.completion}
     more = {"cached": use.cached, "seconds": seconds, "at": deps.now()}
-    deps.db.write_soon(turns.used, packet.session.id, act.step, {**row, **more})
-    if use.prompt:
-        old = packet.beside["calibration"]
-        estimated = sum(count(str(m.get("content") or "")) for m in messages)
-        new = calibrate(old, estimated, use.prompt)
-        if abs(new - old) > 0.05 * old:
-            deps.db.write_soon(sessions.put, packet.session.id, calibration=new)
+    deps.db.write_later(turns.used, packet.session.id, act.step, {**row, **more})
 
 
-def _history_tokens(packet: Packet) -> float:
-    return sum(e.tokens for e in packet.entries) * float(packet.beside["calibration"])
+def _estimate(packet: Packet) -> int:
+    """Return the tokens of the history block by our own rule; entries were counted when they were written."""
+    return count(compaction.written(packet.beside["summary"])) + sum(e.tokens for e in packet.entries)
 
 
 async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
-    """Sum up the older part of the transcript and store the summary; first old long results are shortened."""
-    keep = keep_tokens / float(packet.beside["calibration"])
-    upto = context.cut(packet.entries, keep, deps.settings.keep_turns)
+    """Sum up the older part of the transcript and store the summary; old long results are shown shortened."""
+    scale = deps.ruler.factor
+    room = deps.settings.history_tokens * SUMMARY_SHARE / scale
+    upto = context.cut(packet.entries, max(keep_tokens / scale - room, room), deps.settings.keep_turns)
     if not upto:
         return packet
     earlier = packet.beside["summary"]
     old = [e for e in packet.entries if e.seq <= upto]
-    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.summary_model)
+    summary = await compaction.summarise(deps.model, earlier, old, deps.settings.reflection_model, room)
     summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
     await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
     log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})

@@ -10,8 +10,9 @@ from bot.session.deps import Deps
 from bot.session.effects import RunTool
 from bot.session.events import ToolFinished
 from storage import ledger, sessions, turns
-from storage.db import Tx
+from storage.db import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from tools.declaration import failed
 from tools.review import Outcome, recheck
 
 Card = Callable[[str, TaskStatus, str | None], None]
@@ -70,3 +71,11 @@ async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) 
     card(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)
+
+
+def broken_inside(error: Exception) -> Outcome:
+    """Return the outcome of a dispatch that we failed ourselves. The store is only asked before an attempt begins."""
+    if isinstance(error, StorageError):
+        words = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
+        return Outcome(CallState.FAILED, words, error="storage")
+    return Outcome(CallState.UNKNOWN, "", error="internal")

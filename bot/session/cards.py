@@ -28,14 +28,22 @@ def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Ca
     return cards
 
 
-async def show_cards(deps: Deps, session: str, *, resumed: bool = False) -> None:
-    """Post and update what is not shown as it is; what fails is tried again by `recover`."""
+async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> bool:
+    """Post and update what is not shown as it is; False if something failed, which `recover` tries again.
+
+    `doubtful`: a card may stand in the thread though nobody recorded it, so the thread is read first.
+    """
     team = deps.world.rules.team
-    cards = await deps.db.read(read_cards, session, team, deps.world.known)
-    posted = await _posted(deps, session, cards) if resumed else []
+    # Not a mere read: that a card was posted may still be waiting for the next commit.
+    cards = await deps.db.write(read_cards, session, team, deps.world.known)
+    posted = await _posted(deps, session, cards) if doubtful else []
+    whole = True
     for card in cards:
         approval = card.approval
-        ts = approval.message_ts or next((p.ts for p in posted if p.key == approval.id), None)
+        if posted is None and approval.message_ts is None:
+            whole = False
+            continue  # it may stand there: better late than twice
+        ts = approval.message_ts or next((p.ts for p in posted or () if p.key == approval.id), None)
         try:
             if ts is None:
                 ts = await deps.chat.post_card(card, key=approval.id)
@@ -43,8 +51,11 @@ async def show_cards(deps: Deps, session: str, *, resumed: bool = False) -> None
                 await deps.chat.update_card(card, ts)
         except ChatError as error:
             log.warning("a card could not be shown", extra={"session": session, "reason": error.code})
+            whole = False
             continue
-        deps.db.write_soon(shown, approval, ts)
+        # At once, not with the next commit: the next look must not find it unposted.
+        await deps.db.write(shown, approval, ts)
+    return whole
 
 
 def shown(tx: Tx, approval: Approval, ts: str) -> None:
@@ -55,12 +66,16 @@ def shown(tx: Tx, approval: Approval, ts: str) -> None:
         approvals.shown(tx, approval.id, ts, approval.status if same else None)
 
 
-async def _posted(deps: Deps, session: str, cards: list[Card]) -> list[Posted]:
-    """Return what stands in the thread: a card may have been posted by a process that did not live to record it."""
+async def _posted(deps: Deps, session: str, cards: list[Card]) -> list[Posted] | None:
+    """Return what stands in the thread: a card may have been posted by a process that did not live to record it.
+
+    None: it cannot be told now.
+    """
     if all(c.approval.message_ts for c in cards):
         return []
     thread = (await deps.db.read(sessions.load, session)).thread
     try:
-        return await deps.chat.read_thread(thread, limit=100)
-    except ChatError:
-        return []
+        return await deps.chat.read_thread(thread, limit=200)
+    except ChatError as error:
+        log.warning("cannot tell which cards stand in a thread", extra={"session": session, "reason": error.code})
+        return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session.approving import stop_here
+from bot.session.prompt import local
 from bot.session.world import Spoken, World
 from bot.texts import say
 from storage import sessions
@@ -50,7 +51,7 @@ class Commands:
             case "new":
                 return Spoken(say("command.new_done", person.locale), closes=True)
             case "status":
-                return Spoken(self._line(session, person.locale))
+                return Spoken(self._line(session, person))
             case "tools":
                 return Spoken(self._tools(person.locale))
             case "memory":
@@ -63,11 +64,12 @@ class Commands:
         found = sessions.of_place(tx, place.team, place.channel, person.id)
         if not found:
             return say("command.status_none", person.locale)
-        lines = [self._line(s, person.locale) for s in found]
+        lines = [self._line(s, person) for s in found]
         return "\n".join([say("command.status_head", person.locale), *lines])
 
-    def _line(self, session: Session, locale: str) -> str:
-        when = f"<!date^{int(float(session.thread.root))}^{{date_short_pretty}} {{time}}|{session.thread.root}>"
+    def _line(self, session: Session, person: Person) -> str:
+        locale, began = person.locale, local(float(session.thread.root), person.timezone)
+        when = f"{began:%Y-%m-%d %H:%M}"
         link = self.link(session.thread.channel, session.thread.root, say("command.thread", locale, when=when))
         phase = say(f"phase.{session.phase}", locale)
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)

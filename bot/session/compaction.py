@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from json_repair import repair_json
-
 from bot.ports import Model, ModelError, ModelRequest
+from bot.session.tokens import count
 from storage.records import Entry
+from tools.repair import RepairError, repair
 
 KEYS = {
     "goal": "what the people want to reach",
@@ -23,12 +23,19 @@ INSTRUCTION = (
 )
 ITEM_CHARACTERS = 300
 ITEMS = 40
+MESSAGE_CHARACTERS = 4_000
 
 
 async def summarise(
+    model: Model, earlier: dict[str, Any] | None, entries: Sequence[Entry], name: str | None, limit: float
+) -> dict[str, Any]:
+    """Return the new summary, of at most `limit` tokens; a plain one when the model's call fails or gives no JSON."""
+    return limited(await _summarise(model, earlier, entries, name), limit)
+
+
+async def _summarise(
     model: Model, earlier: dict[str, Any] | None, entries: Sequence[Entry], name: str | None
 ) -> dict[str, Any]:
-    """Return the new summary; a plain one, made without a model, when the call fails or gives no JSON."""
     told = "\n".join(_line(e) for e in entries)
     before = f"Earlier summary:\n{json.dumps(earlier, ensure_ascii=False)}\n\n" if earlier else ""
     request = ModelRequest(
@@ -40,8 +47,8 @@ async def summarise(
     )
     try:
         reply = await model.ask(request)
-        return _checked(repair_json(reply.text, return_objects=True)) or plain(earlier, entries)
-    except (ModelError, RecursionError):
+        return _checked(repair(reply.text)) or plain(earlier, entries)
+    except (ModelError, RepairError):
         return plain(earlier, entries)
 
 
@@ -50,6 +57,15 @@ def plain(earlier: dict[str, Any] | None, entries: Sequence[Entry]) -> dict[str,
     lines = [_line(e)[:ITEM_CHARACTERS] for e in entries if e.role in ("user", "assistant") and e.content.get("text")]
     kept = earlier or {"goal": "", "facts": [], "decisions": [], "open": []}
     return {**kept, "facts": [*kept.get("facts", []), *lines][-ITEMS:]}
+
+
+def limited(summary: dict[str, Any], limit: float) -> dict[str, Any]:
+    """Drop the oldest facts, then decisions, then open points, until the summary fits."""
+    kept = {key: list(value) if isinstance(value, list) else value for key, value in summary.items()}
+    for key in ("facts", "decisions", "open"):
+        while kept.get(key) and count(written(kept)) > limit:
+            kept[key].pop(0)
+    return kept
 
 
 def written(summary: dict[str, Any] | None) -> str:
@@ -76,10 +92,18 @@ def _checked(found: Any) -> dict[str, Any] | None:
 def _line(entry: Entry) -> str:
     content = entry.content
     if entry.role == "user":
-        return f"{content['name']}: {content['text']}"
+        return f"{content['name']}: {_short(content['text'])}"
     if entry.role == "tool":
         return f"[result] {content['text'][:ITEM_CHARACTERS]}"
     calls = "".join(
         f" [calls {c['name']}({json.dumps(c['arguments'], ensure_ascii=False)[:200]})]" for c in content["calls"]
     )
-    return f"Hermes: {content['text']}{calls}"
+    return f"Hermes: {_short(content['text'])}{calls}"
+
+
+def _short(text: str) -> str:
+    """Keep the head and the tail of a very long message: the call that sums up has to fit as well."""
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    half = MESSAGE_CHARACTERS // 2
+    return f"{text[:half]} … ({len(text) - 2 * half} characters left out) … {text[-half:]}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.ports import Chat, Clock, Model
+from bot.session.ruler import Ruler
 from bot.session.watch import Watch
 from bot.session.world import World
 from storage.db import Database
@@ -27,7 +28,7 @@ class Settings:
     history_tokens: int = 11_000
     output_tokens: int | None = None
     system_prompt: str | None = None
-    summary_model: str | None = None
+    reflection_model: str | None = None  # also sums up; None: the configured one
     history_read_s: float = 3.0
     shutdown_s: float = 20.0
     fields: dict[str, str] = field(default_factory=dict)
@@ -48,5 +49,6 @@ class Deps:
     files_root: Path
     now: Clock
     watch: Watch
+    ruler: Ruler = field(default_factory=Ruler)
     ready: Callable[[], Awaitable[None]] = _at_once  # waits briefly for MCP servers in their first connection
     missing: Callable[[], Sequence[str]] = tuple  # the servers that are not ready

@@ -6,9 +6,12 @@ from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session import approving
 from bot.session.commands import Commands, known
+from bot.session.follow_ups import may_use
 from bot.session.intake import receive
+from bot.session.learning import meet
 from bot.session.runner import Runner
 from bot.session.world import World
+from bot.texts import say
 from storage import sessions
 from storage.db import Database, Tx
 from storage.records import Incoming, Thread
@@ -54,16 +57,17 @@ class Door:
         """Record a click on an approval card."""
         world, policy = self._world, self._policy
         pressed = await self._db.write_first(approving.press, world, policy, click.value, click.user, button)
-        if pressed.verdict is not None:
-            self._runner.deps.watch.approval(pressed.verdict)
         if pressed.tell is not None:
             self._runner.tell(click.thread, click.user, pressed.tell)
         if pressed.session is not None:
             self._runner.wake(pressed.session)
 
     async def stop(self, click: Clicked) -> None:
-        """Stop the thread's active turn."""
-        session = await self._db.write_first(_stop_thread, self._world, click.thread, click.user)
+        """Stop the thread's active turn, for someone who may use Hermes."""
+        await meet(self._runner.deps, click.user, click.thread.channel)
+        session, tell = await self._db.write_first(_stop_thread, self._world, click.thread, click.user)
+        if tell is not None:
+            self._runner.tell(click.thread, click.user, tell)
         if session is not None:
             self._runner.wake(session)
 
@@ -73,6 +77,7 @@ class Door:
 
     async def command(self, name: str, text: str, user: str, channel: str) -> Answer:
         """Carry out `/hermes` or `/memory` and return the answer, which only its author sees."""
+        await meet(self._runner.deps, user, channel)
         answer, woken = await self._db.write_first(self._command, name, text, user, channel)
         for session in woken:
             self._runner.wake(session)
@@ -80,22 +85,36 @@ class Door:
 
     def _command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[Answer, list[str]]:
         person, place = known(tx, self._world, user, channel)
+        if (refusal := _refusal(tx, self._world, user, channel)) is not None:
+            return Answer(say(refusal, person.locale)), []
         if name == "/memory":
             return memory_commands.run(tx, person, place, text, self._world.now()), []
         return self._commands.hermes(tx, self._world, person, place, text)
 
     async def press_memory(self, user: str, channel: str, action: str, value: str) -> Answer:
         """Carry out a button under a memory answer."""
+        await meet(self._runner.deps, user, channel)
         return await self._db.write_first(self._press, user, channel, action, value)
 
     def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> Answer:
         person, place = known(tx, self._world, user, channel)
+        if (refusal := _refusal(tx, self._world, user, channel)) is not None:
+            return Answer(say(refusal, person.locale))
         return memory_commands.press(tx, person, place, action, value, self._world.now())
 
 
-def _stop_thread(tx: Tx, world: World, thread: Thread, user: str) -> str | None:
+def _refusal(tx: Tx, world: World, user: str, channel: str) -> str | None:
+    """Return the text key of why a person may not use Hermes here, or None."""
+    person = world.known.person(tx, world.rules.team, user)
+    access = may_use(world.rules.access, person, channel, world.now())
+    return None if access == "granted" else f"access.{access}"
+
+
+def _stop_thread(tx: Tx, world: World, thread: Thread, user: str) -> tuple[str | None, str | None]:
     session = sessions.of_thread(tx, thread)
     if session is None:
-        return None
+        return None, None
+    if (refusal := _refusal(tx, world, user, thread.channel)) is not None:
+        return None, refusal
     approving.leave_stop(tx, world, session.id, user)
-    return session.id
+    return session.id, None

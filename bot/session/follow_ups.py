@@ -48,6 +48,11 @@ def answers(mode: FollowUps, text: str, authors: Collection[str] | None, author:
     return set(authors) <= {author}
 
 
+def stale(fetched: float | None, now: float) -> bool:
+    """Tell whether what was learnt about a person or a place is too old to be believed, or was never learnt."""
+    return fetched is None or now - fetched > PERSON_SECONDS
+
+
 def may_use(
     access: Access, person: Person | None, channel: str, now: float
 ) -> Literal["granted", "refused", "unknown"]:
@@ -56,7 +61,7 @@ def may_use(
         return "refused"
     if access.channels and channel not in access.channels:
         return "refused"
-    if person is None or now - person.fetched > PERSON_SECONDS:
+    if person is None or stale(person.fetched, now):
         return "unknown"
     if person.bot or (person.external and not access.external) or (person.guest and not access.guests):
         return "refused"

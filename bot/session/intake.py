@@ -46,12 +46,12 @@ def _message(
             return NOTHING
         thread = Thread(incoming.team, incoming.channel, incoming.root)
         session = sessions.open_new(tx, thread, incoming.place, incoming.shared, now, hydrated=incoming.top_level)
-    word = command(incoming.text, rules.me) if spoken_to else None
-    if word is not None:
-        return _word(tx, session, incoming, word, now)
-    heard = spoken_to or answers(rules.follow_ups, incoming.text, _authors(tx, session), incoming.user)
     person = known.person(tx, incoming.team, incoming.user)
     access = may_use(rules.access, person, incoming.channel, now)
+    heard = spoken_to or answers(rules.follow_ups, incoming.text, _authors(tx, session, rules.me), incoming.user)
+    word = command(incoming.text, rules.me) if heard else None
+    if word is not None:
+        return _word(tx, session, incoming, word, access, now)
     full = heard and inbox.count_waiting(tx, session.id) >= rules.queue_limit
     row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
     if access == "refused" and heard:
@@ -71,17 +71,21 @@ def _tell(session: Session, user: str, heard: bool, access: str, full: bool) -> 
     return "queue.waits" if session.phase in AT_WORK and user != session.requester else None
 
 
-def _authors(tx: Tx, session: Session) -> set[str] | None:
+def _authors(tx: Tx, session: Session, me: str) -> set[str] | None:
     hydrated = sessions.context_of(tx, session.id)["hydrated"]
-    return inbox.authors(tx, session.id) if hydrated else None
+    return inbox.authors(tx, session.thread) - {me} if hydrated else None
 
 
-def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], now: float) -> Received:
+def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], access: str, now: float) -> Received:
     name, rest = word
     kind = "stop" if name == "stop" else "command"
-    row = _row(session, incoming, kind, now, data={"word": name, "rest": rest, "at": float(incoming.ts)})
+    data = {"word": name, "rest": rest, "at": float(incoming.ts)}
+    row = _row(session, incoming, kind, now, data=data, access=access)
+    if access == "refused":
+        row["state"] = "refused"
     stored = inbox.put(tx, row)
-    return NOTHING if stored is None else Received(session.id, True)
+    tell = "access.refused" if access == "refused" else None
+    return NOTHING if stored is None else Received(session.id, True, tell=tell)
 
 
 def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:

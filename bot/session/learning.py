@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.ports import ChatError, Posted
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.follow_ups import Rules, may_use
 from bot.session.rows import Needs
@@ -17,6 +18,8 @@ from storage.records import Person, Place, Session
 log = logging.getLogger(__name__)
 EARLIER_MESSAGES = 50
 LOOKUP_SECONDS = 10.0
+MEETING_SECONDS = 1.5
+JUST_BEFORE = 0.000_002  # seconds: two of the smallest steps of a ts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class Learnt:
 async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[str], list[str]]:
     """Ask Slack and store the answers. Return what could not be learnt, and whom access was refused."""
     found, place, history = await asyncio.gather(
-        asyncio.gather(*(_person(deps, session, user) for user in needs.people)),
-        _place(deps, session) if needs.place else _nothing(),
+        asyncio.gather(*(_person(deps, session.thread.team, user) for user in needs.people)),
+        _place(deps, session.thread.team, session.thread.channel) if needs.place else _nothing(),
         _history(deps, session) if needs.history else _nothing(),
     )
     tried = {user for user, person in zip(needs.people, found, strict=True) if person is None}
@@ -46,25 +49,45 @@ async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[s
     return learnt.tried, refused
 
 
+async def meet(deps: Deps, user: str, channel: str) -> None:
+    """Learn who gives a command and where, if that is not known; briefly, for Slack waits 3 s for its answer."""
+    team = deps.world.rules.team
+    person, place = await deps.db.read(deps.world.known.unknown, team, user, channel, deps.now())
+    if not person and not place:
+        return
+    found, where = await asyncio.gather(
+        _person(deps, team, user, MEETING_SECONDS) if person else _nothing(),
+        _place(deps, team, channel, MEETING_SECONDS) if place else _nothing(),
+    )
+    await deps.db.write_first(_met, deps.world.known, found, where, deps.now())
+
+
+def _met(tx: Tx, known: Acquaintances, person: Person | None, place: Place | None, now: float) -> None:
+    if person is not None:
+        known.learn_person(tx, person)
+    if place is not None:
+        known.learn_place(tx, place, now)
+
+
 async def _nothing() -> None:
     return None
 
 
-async def _person(deps: Deps, session: Session, user: str) -> Person | None:
+async def _person(deps: Deps, team: str, user: str, seconds: float = LOOKUP_SECONDS) -> Person | None:
     try:
-        async with asyncio.timeout(LOOKUP_SECONDS):
-            return await deps.chat.person(session.thread.team, user)
+        async with asyncio.timeout(seconds):
+            return await deps.chat.person(team, user)
     except (ChatError, TimeoutError) as error:
         if isinstance(error, ChatError) and error.code in ("user_not_found", "user_not_visible"):
-            return Person(session.thread.team, user, user, external=True, fetched=deps.now())
+            return Person(team, user, user, external=True, fetched=deps.now())
         log.warning("a person could not be looked up", extra={"user": user, "reason": str(error)})
         return None
 
 
-async def _place(deps: Deps, session: Session) -> Place | None:
+async def _place(deps: Deps, team: str, channel: str, seconds: float = LOOKUP_SECONDS) -> Place | None:
     try:
-        async with asyncio.timeout(LOOKUP_SECONDS):
-            return await deps.chat.place(session.thread.team, session.thread.channel)
+        async with asyncio.timeout(seconds):
+            return await deps.chat.place(team, channel)
     except (ChatError, TimeoutError) as error:
         log.warning("a channel could not be looked up", extra={"reason": str(error)})
         return None  # unknown place: no memory is used
@@ -112,9 +135,9 @@ def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: R
 
 
 def _note(tx: Tx, session: Session, now: float) -> None:
-    waiting = [r.ts for r in inbox.waiting(tx, session.id)]
+    first = min((float(r.ts) for r in inbox.waiting(tx, session.id)), default=now)
     text = "(The earlier messages of this thread could not be read.)"
-    _context(tx, session, min(waiting, default=f"{now:.6f}"), "slack", text, now, {"name": "Slack"})
+    _context(tx, session, f"{first - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
 
 
 def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:

@@ -6,17 +6,22 @@ than an uncertain delivery and not recorded is that delivery.
 
 import logging
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bot.ports import Button, ChatError, Posted
+from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
-from bot.session.voice import end_word
+from bot.session.transition import at_rest
+from bot.session.voice import end_word, status_of
 from bot.texts import say
-from storage import deliveries, sessions
-from storage.db import Tx
-from storage.records import Delivery, DeliveryState, Thread
+from storage import deliveries, sessions, turns
+from storage.db import StorageError, Tx
+from storage.records import Delivery, DeliveryState, Session, Thread
 
 log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 20  # tries, about one a minute
+AGAIN = "+"  # what the key of an answer that is posted anew ends with
 CLOCK_SLACK_SECONDS = 5.0  # our clock against Slack's
 Owed = list[tuple[str, Delivery]]
 
@@ -28,7 +33,10 @@ def read_owed(tx: Tx, session: str, team: str) -> Owed:
 
 async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -> None:
     """Whisper a sentence to a person in a thread. Never raises: it is a courtesy."""
-    locale = await deps.db.read(deps.world.known.locale, thread.team, user)
+    try:
+        locale = await deps.db.read(deps.world.known.locale, thread.team, user)
+    except StorageError:
+        locale = "en-US"
     try:
         await deps.chat.whisper(thread, user, say(key, locale, **values))
     except ChatError as error:
@@ -53,7 +61,8 @@ async def _notice(deps: Deps, key: str, delivery: Delivery) -> None:
     except ChatError as error:
         _tried(deps, key, delivery, error)
         return
-    deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
+    # At once, not with the next commit: the next look must not find it owed.
+    await deps.db.write(deliveries.settle, key, DeliveryState.SENT, deps.now())
 
 
 def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
@@ -67,61 +76,100 @@ def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
 
 async def reconcile(deps: Deps, session: str, owed: Owed) -> None:
     """Find out what of it reached Slack, and deliver what did not."""
+    found = await deps.db.read(read_standing, session, owed, deps.world.known)
     try:
-        thread = (await deps.db.read(sessions.load, session)).thread
-        oldest = min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS
-        posted = await deps.chat.read_thread(thread, limit=200, after=f"{oldest:.6f}")
+        posted = await deps.chat.read_thread(found.session.thread, limit=200, after=found.after)
     except ChatError as error:
         for key, delivery in owed:
             _tried(deps, key, delivery, error)
         return
-    known = await deps.db.read(deliveries.known_ts, thread.channel, thread.root)
     for key in dict.fromkeys(k for k, _ in owed):
         parts = [d for k, d in owed if k == key]
-        ours = [p for p in posted if p.ours and _is_of(p, key, parts, known)]
+        ours = [p for p in posted if p.ours and _is_of(p, key, parts, found.known)]
         try:
-            await _settle(deps, key, parts, ours)
+            await _settle(deps, found, key, parts, ours)
         except ChatError as error:
             _tried(deps, key, parts[0], error)
+    session_now = await deps.db.read(sessions.load, session)
+    if at_rest(session_now):
+        await deps.chat.set_status(session_now.thread, status_of(session_now))
 
 
-def _is_of(posted: Posted, key: str, parts: list[Delivery], known: set[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known before the thread is read: every recorded ts, and the ts after which what is owed may stand."""
+
+    session: Session
+    locale: str
+    known: frozenset[str]
+    after: str
+
+
+def read_standing(tx: Tx, session: str, owed: Owed, people: Acquaintances) -> Standing:
+    """Read what `reconcile` needs."""
+    found = sessions.load(tx, session)
+    # Slack's clock against Slack's: an answer stands below the message that it answers.
+    asked = [t.source_ts for _, d in owed if (t := turns.get(tx, session, d.turn)) and t.source_ts]
+    ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
+    known = deliveries.known_ts(tx, found.thread.channel, found.thread.root)
+    locale = people.locale(tx, found.thread.team, found.requester)
+    return Standing(found, locale, frozenset(known), min([*asked, ours], key=float))
+
+
+def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str]) -> bool:
     if posted.key is not None:
-        return posted.key == key
-    if posted.ts in known:
-        return any(posted.ts == d.ts for d in parts)
-    return float(posted.ts) >= parts[0].created - CLOCK_SLACK_SECONDS
+        return posted.key in (key, key + AGAIN)
+    # One without a key is a stream that was not closed. Recorded ones are told apart by their ts.
+    return posted.ts not in known or any(posted.ts == d.ts for d in parts)
 
 
-async def _settle(deps: Deps, key: str, parts: list[Delivery], ours: list[Posted]) -> None:
+async def _settle(deps: Deps, found: Standing, key: str, parts: list[Delivery], ours: list[Posted]) -> None:
     first = parts[0]
-    if first.kind in ("notice", "whisper"):
-        if first.kind == "notice" and ours:
-            deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
-        else:
-            await _notice(deps, key, first)
-        return
-    text = next((d.content["text"] for d in parts if d.content.get("text")), None)
-    if text is not None and any(not p.streaming and ends_with(p.text, text) for p in ours):
+    if first.kind == "notice" and ours:
         deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
-        return
-    session = await deps.db.read(sessions.load, first.session)
-    locale = await deps.db.read(deps.world.known.locale, session.thread.team, session.requester)
-    reason = next((d.content["interrupt"] for d in parts if d.content.get("interrupt")), None)
-    word = end_word(reason, locale, "") if reason else say("end.interrupted", locale)
-    paused = any(d.content.get("pause") for d in parts)
+    elif first.kind in ("notice", "whisper"):
+        await _notice(deps, key, first)
+    else:
+        for part, message in zip(parts, ours, strict=False):
+            if part.ts is None:  # recorded now, it is not taken for another answer later
+                deps.db.write_soon(deliveries.opened, key, part.part, message.ts, deps.now())
+        state = await _end_answer(deps, found, key, parts, ours)
+        deps.db.write_soon(deliveries.settle, key, state, deps.now())
+
+
+async def _end_answer(
+    deps: Deps, found: Standing, key: str, parts: list[Delivery], ours: list[Posted]
+) -> DeliveryState:
+    """Close what stands of an answer, and deliver what is owed of it."""
+    thread = found.session.thread
+    said = {name: d.content[name] for d in parts for name in ("text", "interrupt", "pause") if d.content.get(name)}
+    text, reason = said.get("text"), said.get("interrupt")
+    whole = text is not None and is_whole(ours, text)
+    word = end_word(reason, found.locale, "") if reason else say("end.interrupted", found.locale)
     for message in ours:
-        if message.streaming or (text is None and not paused):
-            await deps.chat.close_stream(session.thread.channel, message.ts, "" if paused else word)
-    if text is not None:
-        await deps.chat.post(session.thread, text, key=key)
+        last = message is ours[-1]
+        marks = last and not whole and "pause" not in said and not ends_with(message.text, word)
+        if message.streaming or (marks and text is None):
+            await deps.chat.close_stream(thread.channel, message.ts, word if marks else "")
+    if text is not None and not whole:
+        # Under another key: this one may stand on a part of it already.
+        await deps.chat.post(thread, text, key=key + AGAIN)
     elif reason is not None and not ours:
-        await deps.chat.post(session.thread, word, key=key)
-    state = DeliveryState.SENT if text is not None or reason or paused else DeliveryState.REPLACED
-    deps.db.write_soon(deliveries.settle, key, state, deps.now())
+        await deps.chat.post(thread, word, key=key)
+    return DeliveryState.SENT if said else DeliveryState.REPLACED
+
+
+def is_whole(ours: Sequence[Posted], text: str) -> bool:
+    """Tell whether an answer stands in its messages to its end; one still open must show every letter of it."""
+    if any(not p.streaming and ends_with(p.text, text) for p in ours):
+        return True
+    return _letters("".join(p.text for p in ours)).endswith(_letters(text)) if ours else False
 
 
 def ends_with(shown: str, text: str) -> bool:
     """Tell whether a message ends as an answer does; Slack may have rewritten its markup."""
-    wanted = re.sub(r"\W+", "", text)[-40:]
-    return wanted == "" or re.sub(r"\W+", "", shown).endswith(wanted)
+    return _letters(shown).endswith(_letters(text)[-40:])
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text) or text.strip()

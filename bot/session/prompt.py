@@ -39,7 +39,7 @@ def system(custom: str | None, unavailable: Sequence[str] = ()) -> str:
 
 def turn_note(person: Person | None, place: Place | None, memories: Sequence[Memory], started: float) -> str:
     """Return what a turn's newest message ends with: clock, speaker, memories. The same in every step of the turn."""
-    clock = _local(started, person.timezone if person else "UTC")
+    clock = local(started, person.timezone if person else "UTC")
     lines = [f"Now: {clock:%A, %Y-%m-%d %H:%M} ({clock.tzname()})"]
     if person is not None:
         where = "a direct message" if place and place.kind == "im" else "a channel thread"
@@ -56,7 +56,8 @@ def _day(memory: Memory, clock: datetime) -> str:
     return f"{said:%Y-%m-%d}{until}"
 
 
-def _local(seconds: float, timezone: str) -> datetime:
+def local(seconds: float, timezone: str) -> datetime:
+    """Return a moment on a person's own clock, UTC where their time zone is not known."""
     try:
         zone: ZoneInfo | None = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError):

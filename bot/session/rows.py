@@ -1,6 +1,6 @@
 """Reading the inbox for the session machine: rows become items, and what must be learnt first is named."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.session.events import Happened, Item, Said
@@ -13,11 +13,12 @@ from storage.records import InboxRow, Person, Session
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What the network must tell before a waiting message can open a turn."""
+    """What the network must tell before a waiting message can open a turn, or (`now`) a word be obeyed."""
 
     people: tuple[str, ...] = ()
     place: bool = False
     history: bool = False
+    now: bool = False
 
     @property
     def urgent(self) -> bool:
@@ -34,15 +35,19 @@ class Waiting:
 def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) -> Waiting:
     """Return what waits in the session's inbox, sorted into what cannot wait and what can."""
     rows = inbox.waiting(tx, session.id)
-    immediate = tuple(r for r in rows if r.kind in ("verdict", "stop", "command"))
+    at_once = [r for r in rows if r.kind in ("verdict", "stop", "command")]
+    immediate = tuple(r for r in at_once if r.access == "granted")
+    askers = {r.user for r in at_once if r.access == "unknown"} - tried
     known: dict[str, Person | None] = {}
     said = [r for r in rows if r.kind in ("message", "context")]
     for row in said:
         for user in (row.user, *mentioned_users(row.text)):
-            if user and user not in known:
+            if user and user != world.rules.me and user not in known:
                 known[user] = world.known.person(tx, session.thread.team, user)
     granted = {r.id: r.access == "granted" for r in said}
     needs = _needs(tx, world, session, said, known, tried)
+    if askers:
+        needs = replace(needs, people=tuple(sorted({*needs.people, *askers})), now=True)
     newest = transcripts.newest_source(tx, session.id) if said else None
     items: list[Item] = []
     for row in rows:
@@ -70,7 +75,7 @@ def _needs(
     unsettled = {r.user for r in opening if r.access == "unknown"}
     strangers = {user for user, person in known.items() if person is None}
     thread = session.thread
-    place = "place" not in tried and world.known.place(tx, thread.team, thread.channel) is None
+    place = "place" not in tried and world.known.unknown(tx, thread.team, "", thread.channel, world.now())[1]
     history = session.last_turn == 0 and "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
     return Needs(tuple(sorted((unsettled | strangers) - tried)), place, history)
 

@@ -5,14 +5,14 @@ from typing import Literal
 
 from bot.session import apply
 from bot.session.effects import Act, Effect
-from bot.session.events import Decided, Event, InboxTaken, Stopped
+from bot.session.events import Decided, Event, InboxTaken, Resumed, Stopped
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
 from bot.texts import say
-from storage import deliveries, inbox, sessions, turns
+from storage import approvals, deliveries, inbox, sessions, turns
 from storage.db import Tx
-from storage.records import Delivery, DeliveryState, InboxRow, Session
+from storage.records import CallState, Delivery, DeliveryState, InboxRow, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,21 @@ class _Transaction:
         deliveries.owe(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
         self.notices = True
 
+    def result(self, needs: Needs, successor: str | None) -> Advanced:
+        """Return what is to be done after the commit."""
+        done = self.done
+        return Advanced(
+            self.session,
+            acts=tuple(done.acts),
+            cards=done.cards,
+            answer_key=done.answer_key,
+            needs=needs,
+            worked=done.worked,
+            successor=successor,
+            notices=self.notices,
+            ended=tuple(done.ended),
+        )
+
     def store(self) -> None:
         apply.finish(self.tx, self.world, self.session, self.done)
         if self.session != self.before:
@@ -79,28 +94,26 @@ def advance(
     without `opening` (shutdown) no turn is opened and no model is asked.
     """
     work = _Transaction(tx, world, sessions.load(tx, session) if isinstance(session, str) else session)
+    if isinstance(event, Resumed):
+        deliveries.inherit(tx, work.session.id)
     if event is not None:
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)
     successor = _immediate(work, waiting.immediate, partial)
+    work.done.cards |= event is None and _cards_are_stale(work)
     if waiting.immediate:  # a verdict may have left an outcome
         waiting = read_waiting(tx, world, work.session, tried)
     needs = waiting.needs
     if successor is None and opening and not (at_rest(work.session) and needs.urgent):
         work.feed(InboxTaken(waiting.items))
     work.store()
-    done = work.done
-    return Advanced(
-        work.session,
-        acts=tuple(done.acts),
-        cards=done.cards,
-        answer_key=done.answer_key,
-        needs=needs,
-        worked=done.worked,
-        successor=successor,
-        notices=work.notices,
-        ended=tuple(done.ended),
-    )
+    return work.result(needs, successor)
+
+
+def _cards_are_stale(work: _Transaction) -> bool:
+    """Tell whether a vote was cast that no card shows yet."""
+    asked = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in work.session.calls)
+    return asked and bool(approvals.unshown(work.tx, work.session.id, work.session.thread.team))
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:

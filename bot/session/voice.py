@@ -81,6 +81,12 @@ class Voice:
                 await asyncio.wait([self._before])
             return await self._opened(session, self._answer)
 
+    async def join(self, session: Session) -> None:
+        """Have the live reply at hand where a turn goes on with a tool; nothing waits for Slack."""
+        free = self._before is None or self._before.done()
+        if free and self._answer.key is not None and not self._lock.locked():
+            await self._opened(session, self._answer)
+
     async def _opened(self, session: Session, answer: Answer) -> Reply:
         if answer.reply is not None:
             return answer.reply
@@ -101,8 +107,11 @@ class Voice:
         """Deliver the last piece of an answer whose entry is committed."""
         reply = await self._opened(session, answer)
         try:
-            await reply.finish(text, _status(session))
+            await reply.finish(text, status_of(session))
         except ChatError as error:
+            if error.code == "stopped_by_user":  # in the moment of its end: Slack shows that, and it stays so
+                self._settle(answer)
+                return
             log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
             self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
             self._deps.watch.delivery("tried")
@@ -113,13 +122,16 @@ class Voice:
         """Close an answer with a word on why it ends here."""
         reply = await self._opened(session, answer)
         locale, name = await self._deps.db.read(_listener, self._deps.world.known, session, by)
-        await reply.interrupt(end_word(reason, locale, name), _status(session))
+        await reply.interrupt(end_word(reason, locale, name), status_of(session))
         self._settle(answer)
 
     async def pause(self, session: Session, answer: Answer) -> None:
         """Close what is open: the turn rests until its approvals are settled."""
+        if answer.key is None:  # taken over from another process: nothing was begun here
+            await self._deps.chat.set_status(session.thread, status_of(session))
+            return
         reply = await self._opened(session, answer)
-        await reply.pause(_status(session))
+        await reply.pause(status_of(session))
         self._settle(answer)
 
     async def close(self) -> None:
@@ -128,11 +140,11 @@ class Voice:
             await self._answer.reply.close()
 
     def _settle(self, answer: Answer) -> None:
-        self._deps.db.write_soon(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
+        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
         self._deps.watch.delivery(DeliveryState.SENT)
 
 
-def _status(session: Session) -> SessionStatus:
+def status_of(session: Session) -> SessionStatus:
     """Return what Slack shows once an answer has ended: the next turn may be at work already."""
     if not at_rest(session):
         return "processing"

@@ -1,5 +1,6 @@
 """Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Sequence
@@ -12,12 +13,12 @@ from bot.slack.client import Args, SlackClient
 from bot.slack.desk import Desk, Pace
 from bot.slack.identity import Identity
 from bot.slack.limiter import Limiter
-from bot.slack.poster import Poster
+from bot.slack.poster import Poster, posted
 from bot.slack.reply import LiveReply
 from bot.slack.sheet import mark
 from bot.slack.split import split
 from bot.slack.status import StatusBoard
-from bot.slack.surface import ENDED, passing
+from bot.slack.surface import ENDED, STOPPED, passing
 from bot.slack.text import escape, neutral, shorten
 from storage.records import Person, Place, PlaceKind, Thread
 
@@ -64,14 +65,22 @@ class SlackChat:
         return LiveReply(self._desk, spec, keeper)
 
     async def close_stream(self, channel: str, ts: str, word: str) -> None:
-        chunk = {"type": "markdown_text", "text": mark(word).text}
-        try:
-            await self.client.call("chat.stopStream", {"channel": channel, "ts": ts, "chunks": [chunk]})
-            return
-        except ChatError as error:
-            if error.code == "message_not_found" or (error.code not in ENDED and not error.uncertain):
-                raise
-        await self._append_word(channel, ts, word)
+        args: Args = {"channel": channel, "ts": ts}
+        if word:
+            args["chunks"] = [{"type": "markdown_text", "text": mark(word).text}]
+        backoff = self._desk.pace.backoff
+        for wait in (*backoff[:2], None):
+            try:
+                await self.client.call("chat.stopStream", args)
+                return
+            except ChatError as error:
+                if error.code == STOPPED or (error.code in ENDED and error.code != "message_not_found"):
+                    break
+                if wait is None or not (error.uncertain or error.code == "unreachable"):
+                    raise
+            await asyncio.sleep(wait)
+        if word:
+            await self._append_word(channel, ts, word)
 
     # --- messages
 
@@ -130,11 +139,13 @@ class SlackChat:
         message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
         if message is None:
             raise ChatError("message_not_found")
+        if posted(message, self.me).text.rstrip("_— \n").endswith(word):
+            return  # the call that closed it had its effect, only its answer was lost
         content = marked_content(message, word)
         try:
             await self._poster.update(channel, ts, content)
         except ChatError as error:
-            if passing(error):
+            if passing(error) or error.code == "streaming_state_conflict":
                 raise
             log.info("a message could not be marked as interrupted: %s", error.code)
 
@@ -160,7 +171,8 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
     """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
-    teams = [user.get("team_id"), *((user.get("enterprise_user") or {}).get("teams") or ())]
+    grid = user.get("enterprise_user") or {}
+    teams = [user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())]
     known = [one for one in teams if one]
     return Person(
         team=team,

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -34,11 +36,14 @@ class SlackClient:
         self._session = aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
         self.limiter = limiter
         self.calls: dict[str, int] = {}  # Web API calls by method, for metrics
+        self.granted = ""  # the scopes that Slack named at our first call
         self.first_ts = ""  # Slack's own time at our first call: our messages of this life are newer
         # No retry handlers: a repeated chat.postMessage would post twice. Handlers of 429 are our limiter's business.
         self.web = AsyncWebClient(
             token=token, base_url=base_url, session=self._session, retry_handlers=[], logger=sdk_log
         )
+        if not_proxied(base_url):
+            self.web.proxy = None
 
     async def call(
         self, method: str, args: Args | Callable[[], Args], *, thread: str = "", patience: float = 60.0
@@ -96,6 +101,7 @@ class SlackClient:
         data: Any = answer.data
         if not self.first_ts:
             self.first_ts = as_ts(answer.headers.get("Date", ""))
+            self.granted = str(answer.headers.get("x-oauth-scopes", ""))
         return data if isinstance(data, dict) else {}
 
     def _refusal(self, method: str, error: SlackApiError) -> ChatError:
@@ -121,6 +127,12 @@ def retry_after(headers: Any) -> float:
         except (KeyError, TypeError, ValueError):
             continue
     return DEFAULT_RETRY_AFTER
+
+
+def not_proxied(url: str) -> bool:
+    """Tell whether a proxy of the environment is not for this address; slack_sdk would use it for every one."""
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "127.0.0.1", "::1"} or bool(proxy_bypass(host))
 
 
 def as_ts(date: str) -> str:

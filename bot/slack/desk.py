@@ -18,6 +18,8 @@ class Pace:
     appends_per_minute: float = 100.0  # of the whole workspace (Slack: chat.appendStream is tier 4)
     edit_s: float = 3.0  # Slack: at most one chat.update per message in 3 s
     rotate_s: float = 235.0  # Slack ends a stream about 5 minutes after its start
+    start_patience_s: float = 2.0  # where more streams are started than Slack takes, messages are edited instead
+    stop_patience_s: float = 3.0  # then the last items are appended, and the stop may wait
     limit: int = MESSAGE_LIMIT
     backoff: tuple[float, ...] = (0.5, 2.0, 5.0, 10.0)
 

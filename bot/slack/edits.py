@@ -75,7 +75,9 @@ class Edits:
     async def _update(self, *, working: bool) -> None:
         page = self.page
         content = self._content(working=working) | {"metadata": marked(page.spec.key, page.part)}
-        await page.desk.poster.update(page.spec.thread.channel, page.ts, content, root=page.spec.thread.root)
+        patience = page.desk.pace.stop_patience_s if working else 60.0  # the end must not stand behind a mere addition
+        thread = page.spec.thread
+        await page.desk.poster.update(thread.channel, page.ts, content, root=thread.root, patience=patience)
 
     def _content(self, *, working: bool) -> Args:
         page, locale = self.page, self.page.spec.locale

@@ -45,12 +45,14 @@ class Limiter:
         self._threads: dict[tuple[str, str], tuple[asyncio.Lock, list[None]]] = {}
 
     async def ready(self, method: str, thread: str = "", *, patience: float = 60.0) -> None:
-        """Return when a call may go. Raises TooLongError if Slack's own wait is longer than `patience` seconds."""
+        """Return when a call may go. Raises TooLongError if that will be in more than `patience` seconds."""
         lane = self._lane(method)
-        if lane.waiting == 0 and self._clock() >= lane.next_at:
+        now = self._clock()
+        if lane.waiting == 0 and now >= lane.next_at:
             self._take(lane)
             return
-        if lane.next_at - self._clock() > patience:
+        line = lane.waiting * lane.interval if now < lane.paced_until else 0.0
+        if lane.next_at - now + line > patience:
             raise TooLongError(method)
         lane.waiting += 1
         try:

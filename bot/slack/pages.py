@@ -112,15 +112,25 @@ class Pages:
         return False
 
     async def _strike(self) -> None:
-        if self._sheet is not None and not await self._sheet.strike(say("voice.interrupted", self._spec.locale)):
-            self._cards = self._sheet.page.open_tasks()
-            self._sheet = None
+        word = say("voice.interrupted", self._spec.locale)
+        if self._sheet is not None:
+            cards, goes_on = self._sheet.page.open_tasks(), False
+            try:
+                goes_on = await self._sheet.strike(word)
+            except ChatError as error:
+                self._raise_unless_final(error)
+            if not goes_on:
+                self._sheet, self._cards = None, cards
         self._opener = ""
         self._script.broken = False
 
     async def _show(self, piece: Piece) -> None:
         """Show a piece on the open message, or open one with it; recover from what Slack says."""
         for _ in range(RECOVERIES):
+            if self._sheet is None and not piece.items and not self._cards:
+                return
+            if self._sheet is None:
+                await self._announce(piece)
             try:
                 if self._sheet is None:
                     await self._open(piece.items)
@@ -142,7 +152,6 @@ class Pages:
         if self._opener:
             carried.append(Words(self._opener, _first_step(items)))
         first = [*carried, *items]
-        await self._announce()
         if not self._plain and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
             self._sheet = await Stream.open(self._desk, self._spec, self._part, first)
         else:
@@ -152,9 +161,9 @@ class Pages:
     async def _post(self, piece: Piece) -> None:
         """Post a piece as a message of its own: the cheapest way when nothing is open."""
         closer, opener = seam(self._opener + piece.text) if piece.full else ("", "")
+        await self._announce(piece)
+        text = {"markdown_text": self._opener + piece.text + closer}
         try:
-            await self._announce()
-            text = {"markdown_text": self._opener + piece.text + closer}
             ts = await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
         except ChatError as error:
             self._script.untake(piece)
@@ -164,10 +173,16 @@ class Pages:
         self._opened(ts)
         self._opener = opener
 
-    async def _announce(self) -> None:
-        if self._announced < self._part:
+    async def _announce(self, piece: Piece) -> None:
+        """Tell the keeper of the message that is about to be opened; if it fails, nothing was sent."""
+        if self._announced == self._part:
+            return
+        try:
             await self._keeper.opening(self._part)
-            self._announced = self._part
+        except BaseException:
+            self._script.untake(piece)
+            raise
+        self._announced = self._part
 
     def _opened(self, ts: str) -> None:
         self._keeper.opened(self._part, ts)
@@ -179,25 +194,30 @@ class Pages:
         page = sheet.page
         closer, opener = seam(page.body)
         cards = page.open_tasks()
-        below = say("voice.continued", self._spec.locale)
-        items: list[Item] = [replace(card, status="complete", output=below) for card in cards]
-        if closer:
-            items.append(Words(closer, page.step))
-        try:
-            await sheet.end(items, "processing")
-        except ChatError as error:
-            if error.code == STOPPED:
-                self._stopped = True
-            if passing(error) or self._stopped:
-                raise
-            # All of its text is shown: it may stay open until Slack ends it.
+        items: list[Item] = [*page.handed_on(), *([Words(closer, page.step)] if closer else [])]
+        for last in (items, ()):  # where the last items are refused, the message is closed as it is
+            try:
+                await sheet.end(last, "processing")
+                break
+            except ChatError as error:
+                self._raise_unless_final(error)
         self._sheet, self._opener, self._cards = None, opener, cards
+
+    def _raise_unless_final(self, error: ChatError) -> None:
+        """Raise what may pass, and a person's stop; a refusal for good of a mere closing is let go."""
+        if error.code == STOPPED:
+            self._stopped = True
+        if passing(error) or self._stopped:
+            raise error
 
     async def _end(self, sheet: Sheet, items: Sequence[Item], status: SessionStatus) -> bool:
         """Close the open message with its last items; False if they must be shown elsewhere."""
         try:
             await sheet.end(items, status)
         except ChatError as error:
+            if error.code == "ratelimited" and items:  # the text first: the stop may wait
+                await self._show(Piece(tuple(items)))
+                return False
             self._script.untake(Piece(tuple(items)))
             if passing(error):
                 raise
@@ -230,7 +250,7 @@ class Pages:
         code = error.code
         if code in TOO_LONG and self._narrow():
             return
-        if self._plain or code not in NO_STREAM | PAYLOAD:
+        if self._plain or code not in NO_STREAM | PAYLOAD | {"ratelimited"}:
             raise error
         if code in NO_STREAM:
             self._desk.surfaces.refused(code, self._spec.thread.channel, self._spec.recipient)

@@ -47,19 +47,20 @@ class Poster:
         return ts in self._recorded
 
     async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
-        """Post one message into the thread and return its ts.
+        """Post one message into the thread, or into the channel where `root` is empty; return its ts.
 
         After an answer that was lost the thread is read: the message is found by its metadata, or posted again.
         Raises ChatError; `uncertain` if it may stand there and the thread could not be read.
         """
         args = {
             "channel": thread.channel,
-            "thread_ts": thread.root,
             "unfurl_links": False,
             "unfurl_media": False,
             "metadata": marked(key, part),
             **content,
         }
+        if thread.root:
+            args["thread_ts"] = thread.root
         for again in range(len(self._backoff) + 1):
             try:
                 answer = await self._client.call("chat.postMessage", args, thread=thread.root)
@@ -109,10 +110,14 @@ class Poster:
         seen = {str(m.get("ts")): m for m in found if after is None or later(str(m.get("ts", "0")), after)}
         return [seen[ts] for ts in sorted(seen, key=_order)]
 
+    async def _recent(self, channel: str) -> list[dict[str, Any]]:
+        params = {"channel": channel, "limit": 30, "include_all_metadata": True}
+        return list((await self._client.read("conversations.history", params)).get("messages", []))
+
     async def _search(self, thread: Thread, key: str, part: int, lost: ChatError) -> str | None:
         """Find a message whose answer was lost. Raises the loss itself when the thread cannot be read."""
         try:
-            messages = await self.raw(thread)
+            messages = await self.raw(thread) if thread.root else await self._recent(thread.channel)
         except ChatError as error:
             log.warning("cannot tell whether a message was posted: %s", error.code)
             raise lost from None

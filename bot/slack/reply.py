@@ -53,8 +53,10 @@ class LiveReply:
         self._script.complete(whole)
         try:
             await self._persist(status, self._desk.pace.backoff)
-        finally:
+        except Exception:
             await self._desk.board.set(self._spec.thread, status)
+            raise
+        await self._desk.board.set(self._spec.thread, status)
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         await self._still()
@@ -72,6 +74,8 @@ class LiveReply:
             await self._pages.let_go()
         except ChatError as error:
             log.info("a stream was not closed: %s", error.code)
+        except Exception:
+            log.exception("a stream was not closed")
 
     async def _quietly(self, status: SessionStatus, word: str | None) -> None:
         try:

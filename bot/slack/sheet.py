@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Protocol
 
 from bot.ports import ReplySpec, SessionStatus
 from bot.slack.desk import Desk
 from bot.slack.script import Item, Task, Words
+from bot.texts import say
 
 
 class Sheet(Protocol):
@@ -62,6 +64,11 @@ class Page:
 
     def open_tasks(self) -> list[Task]:
         return [task for task in self.tasks.values() if task.status == "in_progress"]
+
+    def handed_on(self) -> list[Task]:
+        """Return the open cards as they end here, because they go on in the next message."""
+        below = say("voice.continued", self.spec.locale)
+        return [replace(task, status="complete", output=below) for task in self.open_tasks()]
 
 
 def mark(word: str) -> Words:

@@ -8,8 +8,10 @@ MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call 
 HOLD = 16  # characters of unfinished text that are kept back: the last piece is sent once it is committed
 WAIT = 1_500  # longer lines of a table or of code are not waited for
 
-FENCE = re.compile(r"^([ \t]*)(`{3,}(?=[^`\n]*$)|~{3,})(.*)$")
+# Nobody writes longer fences or infos, and a seam must fit into every message.
+FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
 RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
+RULE_LIMIT = 2_000  # a longer line is no table's rule, and would cost the pattern its time
 WORD_END = re.compile(r"[\s。！？，；：、]")
 
 
@@ -44,7 +46,7 @@ class State:
             return
         if mark:
             self.fence, self.table = (mark[1], mark[2], mark[3]), None
-        elif self.table is None and "|" in self._last and RULE.match(line):
+        elif self.table is None and "|" in self._last and len(line) <= RULE_LIMIT and RULE.match(line):
             self.table = f"{self._last}\n{line}\n"
         elif "|" not in line:
             self.table = None

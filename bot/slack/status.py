@@ -12,7 +12,7 @@ from bot.slack.client import SlackClient
 from storage.records import Thread
 
 REMEMBERED = 2_000
-PATIENCE = 10.0  # seconds of Retry-After that a mere status is worth
+LONGEST = 8.0  # seconds that a mere status may hold up what comes after it in its thread
 # A workspace, or an app, that has no agent sessions answers with one of these.
 UNSUPPORTED = frozenset(
     {
@@ -79,7 +79,11 @@ class StatusBoard:
     async def _send(self, thread: Thread, status: SessionStatus) -> None:
         args = {"channel_id": thread.channel, "thread_ts": thread.root, "status": status}
         try:
-            await self._client.call("agents.sessions.setStatus", args, thread=thread.root, patience=PATIENCE)
+            async with asyncio.timeout(LONGEST):
+                await self._client.call("agents.sessions.setStatus", args, thread=thread.root, patience=LONGEST)
+        except TimeoutError:
+            self.noted(thread, None)
+            log.info("the status of a thread in %s took too long to show", thread.channel)
         except ChatError as error:
             self.noted(thread, None)
             if error.code in UNSUPPORTED:

@@ -63,7 +63,9 @@ class Stream:
         page = self.page
         args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "chunks": chunks(items)}
         try:
-            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root)
+            # Short patience: the end of the answer must not stand behind a mere addition.
+            patience = page.desk.pace.stop_patience_s
+            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root, patience=patience)
         except ChatError as error:
             if error.code in ENDED or error.code == STOPPED:
                 self._let_go()
@@ -79,7 +81,7 @@ class Stream:
             args["chunks"] = chunks(items)
         try:
             async with page.desk.board.turn(page.spec.thread):
-                exact = await self._stop(args)
+                exact = await self._stop(args, page.desk.pace.stop_patience_s if items else 60.0)
                 if exact:
                     page.desk.board.noted(page.spec.thread, status)
             if not exact:
@@ -96,18 +98,19 @@ class Stream:
         await self._set_exactly(items, status)
 
     async def strike(self, word: str) -> bool:
-        await self.end([mark(word)], "processing")
+        await self.end([*self.page.handed_on(), mark(word)], "processing")
         return False
 
-    async def _stop(self, args: Args) -> bool:
+    async def _stop(self, args: Args, patience: float) -> bool:
         """Stop the stream; False if its text must be set exactly afterwards. Raises what an edit cannot mend."""
         tried = False
         for again in range(STOP_TRIES):
             try:
-                await self.page.desk.client.call("chat.stopStream", args, thread=self.page.spec.thread.root)
+                root = self.page.spec.thread.root
+                await self.page.desk.client.call("chat.stopStream", args, thread=root, patience=patience)
                 return not (self._doubtful or tried)
             except ChatError as error:
-                if error.code == STOPPED or (error.code in TOO_LONG and not tried):
+                if error.code in {STOPPED, "ratelimited"} or (error.code in TOO_LONG and not tried):
                     raise
                 if error.code in ENDED or (tried and not passing(error)):
                     return False
@@ -190,7 +193,8 @@ def letters(text: str) -> str:
 
 
 async def _start(desk: Desk, args: Args) -> str:
-    answer = await desk.client.call("chat.startStream", args, thread=args["thread_ts"])
+    root, patience = args["thread_ts"], desk.pace.start_patience_s
+    answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
     return desk.poster.recorded(str(answer["ts"]))
 
 

@@ -18,7 +18,16 @@ NO_STREAM_HERE = frozenset(
 NO_STREAM_AT_ALL = frozenset({"unknown_method", "enterprise_is_restricted", "feature_not_enabled"})
 NO_STREAM_FOR_USER = frozenset({"user_not_found", "team_not_found"})
 NO_STREAM = NO_STREAM_HERE | NO_STREAM_AT_ALL | NO_STREAM_FOR_USER
-ENDED = frozenset({"message_not_in_streaming_state", "message_not_found", "message_not_owned_by_app"})
+# The message takes nothing more.
+ENDED = frozenset(
+    {
+        "message_not_in_streaming_state",
+        "message_not_found",
+        "message_not_owned_by_app",
+        "cant_update_message",
+        "edit_window_closed",
+    }
+)
 TOO_LONG = frozenset({"msg_too_long", "msg_blocks_too_long"})
 PAYLOAD = frozenset(
     {

@@ -8,7 +8,8 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
-from tests.e2e.team import Team
+from tests.e2e.team import Clock, Team
+from tests.e2e.workshop import Workshop
 from tests.fakes.model_server import ScriptedModel
 
 
@@ -29,12 +30,24 @@ Start = Callable[..., Awaitable[Team]]
 
 
 @pytest.fixture
-async def start(sim: Simulator, model: ScriptedModel, tmp_path: Path) -> AsyncIterator[Start]:
+def workshop() -> Workshop:
+    return Workshop()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def start(
+    sim: Simulator, model: ScriptedModel, tmp_path: Path, workshop: Workshop, clock: Clock
+) -> AsyncIterator[Start]:
     """Start the bot; called again, it is a new process on the same data."""
     running: list[Team] = []
 
     async def begin(**config: Any) -> Team:
-        team = await Team.start(sim, model, tmp_path, config)
+        team = await Team.start((sim, model), tmp_path, config, now=clock, tools=workshop.tools())
         running.append(team)
         return team
 

@@ -1,6 +1,8 @@
 """A workspace with Hermes in it, as tests see it: people speak, and what Hermes says is read back."""
 
-from collections.abc import Callable
+import re
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,25 @@ from pydantic import SecretStr
 
 from bot.app import Hermes
 from bot.config import Config
+from bot.simulator.answers import Answer
 from bot.simulator.server import Simulator
+from bot.simulator.sight import Seen
 from tests.fakes.model_server import ScriptedModel
+from tests.waiting import until
 
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
+HERMES = "U0HERMES"
+PATIENCE = 5.0
+
+
+class Clock:
+    """Our clock, which a test may set forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
 
 
 class Team:
@@ -22,8 +39,11 @@ class Team:
         self._running = True
 
     @classmethod
-    async def start(cls, sim: Simulator, model: ScriptedModel, folder: Path, config: dict[str, Any]) -> "Team":
-        """Start Hermes on `folder`; `config` is what hermes.yaml would say."""
+    async def start(
+        cls, outside: tuple[Simulator, ScriptedModel], folder: Path, config: dict[str, Any], **parts: Any
+    ) -> "Team":
+        """Start Hermes on `folder`; `config` is what hermes.yaml would say, `parts` what it is built with."""
+        sim, model = outside
         said = {**config, "model": {"name": "scripted", "base_url": model.base_url, **config.get("model", {})}}
         beside = {
             "bot_token": SecretStr("xoxb-simulator"),
@@ -33,7 +53,7 @@ class Team:
             "data_dir": folder,
             "http_port": 0,
         }
-        hermes = Hermes(Config.model_validate({**beside, **said}))
+        hermes = Hermes(Config.model_validate({**beside, **said}), **parts)
         await hermes.start()
         await sim.wait_connected()
         return cls(hermes, sim, model)
@@ -44,16 +64,99 @@ class Team:
             self._running = False
             await self.hermes.stop()
 
-    async def mention(self, text: str, user: str = ANA, thread: str | None = None) -> str:
-        """Mention Hermes in #general; return the ts."""
-        return await self.sim.say(user, GENERAL, f"@hermes {text}", thread_ts=thread)
+    # --- people speak
+
+    async def say(self, text: str, user: str = ANA, thread: str | None = None, channel: str = GENERAL) -> str:
+        """Say something; return the ts."""
+        return await self.sim.say(user, channel, text, thread_ts=thread)
+
+    async def mention(self, text: str, user: str = ANA, thread: str | None = None, channel: str = GENERAL) -> str:
+        """Mention Hermes; return the ts."""
+        return await self.sim.say(user, channel, f"@hermes {text}", thread_ts=thread)
+
+    async def click(self, message: Seen, action: str, user: str = ANA, **more: Any) -> Answer:
+        """Press a button of a message."""
+        return await self.sim.click(user, message.ts, action, **more)
+
+    # --- and read
 
     def said(self, root: str, channel: str = GENERAL) -> list[str]:
-        """Return what Hermes has said in a thread, without what is still being written."""
+        """Return what Hermes has said in a thread, without cards and what is still being written."""
         seen = self.sim.thread(channel, root)
-        return [m.text for m in seen if m.is_bot and m.streaming_state != "in_progress" and m.text]
+        return [
+            m.text
+            for m in seen
+            if m.user == HERMES and m.streaming_state != "in_progress" and m.text and not _is_card(m)
+        ]
 
     async def answer(self, root: str, wanted: Callable[[list[str]], Any] = bool, channel: str = GENERAL) -> list[str]:
         """Wait until what Hermes has said satisfies `wanted`."""
-        await self.sim.wait_for(lambda: wanted(self.said(root, channel)), timeout=15)
+        await self.until(lambda: wanted(self.said(root, channel)))
         return self.said(root, channel)
+
+    async def until(self, look: Callable[[], Any]) -> Any:
+        """Wait until a look at Slack, the model or Hermes gives something; return it."""
+        try:
+            return await until(_eventually(look), bool, PATIENCE)
+        except AssertionError:
+            raise AssertionError(f"still not so after {PATIENCE} s; Slack shows\n{self._everything()}") from None
+
+    def cards(self, root: str, channel: str = GENERAL) -> list[Seen]:
+        """Return the approval cards of a thread, open and settled."""
+        return [m for m in self.sim.thread(channel, root) if m.is_bot and _is_card(m)]
+
+    async def open_cards(self, root: str, count: int = 1, channel: str = GENERAL) -> Sequence[Seen]:
+        """Wait until so many cards with buttons stand in the thread; return them."""
+
+        def look() -> list[Seen]:
+            found = [c for c in self.cards(root, channel) if c.buttons]
+            return found if len(found) == count else []
+
+        found: Sequence[Seen] = await self.until(look)
+        return found
+
+    async def shown(self, card: Seen, words: str) -> None:
+        """Wait until a card has no buttons any more and says these words."""
+
+        def look() -> bool:
+            now = self.sim.message(card.channel, card.ts)
+            return now is not None and not now.buttons and words in now.text
+
+        await self.until(look)
+
+    async def told(self, user: str, words: str, channel: str = GENERAL) -> Seen:
+        """Wait until a person was whispered these words."""
+        found: Seen = await self.until(
+            lambda: next((w for w in self.sim.ephemerals(user, channel) if words in w.text), None)
+        )
+        return found
+
+    async def status(self, root: str, wanted: str, channel: str = GENERAL) -> None:
+        """Wait until Slack shows this status in the thread."""
+
+        def look() -> bool:
+            session = self.sim.session(channel, root)
+            return session is not None and session.status == wanted
+
+        await self.until(look)
+
+    def _everything(self) -> str:
+        channels = sorted({call.args["channel"] for call in self.sim.calls() if "channel" in call.args})
+        shown = [m for c in channels for top in self.sim.messages(c) for m in self.sim.thread(c, top.ts)]
+        shown += [m for user in (ANA, BEN, CHO) for m in self.sim.ephemerals(user)]
+        return "\n".join(f"{m.ts} {m.user} [{', '.join(b.text for b in m.buttons)}] {m.text}" for m in shown)
+
+    def prompt(self, number: int = -1) -> str:
+        """Return the words of one request to the model, as text."""
+        return "\n".join(f"{m['role']}: {m.get('content')}" for m in self.model.asked[number].messages)
+
+
+def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
+    async def seen() -> Any:
+        return look()
+
+    return seen
+
+
+def _is_card(message: Seen) -> bool:
+    return re.match(r"(deploy|label|forget|post_message|write_file)[:\uff1a]", message.fallback) is not None

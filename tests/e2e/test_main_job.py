@@ -12,6 +12,17 @@ async def test_a_mention_is_answered_once_in_its_thread(team: Team) -> None:
     assert len(team.model.requests) == 1
 
 
+async def test_an_event_that_comes_twice_is_answered_once(team: Team) -> None:
+    team.sim.switches.duplicate_events = 1.0
+    roots = [await team.mention(f"good morning {n}") for n in range(3)]
+    for root in roots:
+        await team.answer(root)
+    await team.sim.wait_settled()
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert [len(team.said(root)) for root in roots] == [1, 1, 1]
+    assert len(team.model.requests) == 3
+
+
 async def test_a_direct_message_is_answered_in_its_thread(team: Team) -> None:
     team.model.reply(text("Hello."))
     root = await team.sim.say(ANA, "D0ANA", "hi")

@@ -67,6 +67,14 @@ async def test_a_write_that_rides_along_is_stored_alone_when_nothing_else_comes(
     await until(lambda: db.read(rows), [1])
 
 
+async def test_what_can_wait_longer_rides_along_as_well_and_hurries_with_what_cannot(db: Database) -> None:
+    before = db.commits
+    db.write_later(put, 1)
+    db.write_soon(put, 2)
+    await until(lambda: db.read(rows), [1, 2])
+    assert db.commits == before + 1
+
+
 async def test_closing_finishes_what_was_queued(tmp_path: Path, db: Database) -> None:
     pending = [asyncio.create_task(db.write(put, n)) for n in range(50)]
     await asyncio.sleep(0)

@@ -115,7 +115,6 @@ def upgrade() -> None:
     sa.Column('summary_seq', sa.Integer(), server_default=sa.text('0'), nullable=False),
     sa.Column('fields', sa.JSON(), nullable=True),
     sa.Column('fields_turn', sa.Integer(), server_default=sa.text('0'), nullable=False),
-    sa.Column('calibration', sa.Float(), server_default=sa.text('(1.0)'), nullable=False),
     sa.Column('flow', sa.JSON(), nullable=True),
     sa.Column('lease_owner', sa.String(), nullable=True),
     sa.Column('lease_until', sa.Float(), nullable=True),

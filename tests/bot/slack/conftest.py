@@ -10,7 +10,7 @@ from bot.slack.chat import SlackChat
 from bot.slack.desk import Pace
 from tests.bot.slack.stage import Stage
 
-FAST = Pace(append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05))
+FAST = Pace(stop_patience_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05))
 
 
 @pytest.fixture

@@ -69,6 +69,22 @@ async def test_a_refusal_is_raised_with_slacks_word(stage: Stage) -> None:
         await stage.chat.post(replace(stage.thread, channel="C0QUIET"), "Hello", key="k")
 
 
+async def test_a_proxy_of_the_environment_is_not_used_for_this_machine(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url)
+    assert chat.me.user == "U0HERMES"
+    await chat.close()
+
+
+async def test_a_thread_without_a_root_is_the_channel_itself(stage: Stage) -> None:
+    await stage.sim.fail_next("chat.postMessage", status=500, effect=True)
+    (ts,) = await stage.chat.post(replace(stage.thread, root=""), "To everybody", key="k")
+    (seen,) = [m for m in stage.sim.messages("C0GENERAL") if m.text == "To everybody"]
+    assert (seen.ts, seen.thread_ts) == (ts, None)
+
+
 async def test_a_whisper_is_seen_by_one(stage: Stage) -> None:
     await stage.chat.whisper(stage.thread, "U0BEN", "Only you, **Ben**")
     assert [m.text for m in stage.sim.ephemerals("U0BEN")] == ["Only you, **Ben**"]
@@ -181,6 +197,17 @@ async def test_a_stream_of_an_earlier_process_is_closed_with_a_word(stage: Stage
     seen = await stage.streaming()
     await stage.chat.close_stream("C0GENERAL", seen.ts, "interrupted")
     assert stage.texts()[0].endswith("_— interrupted —_")
+    await reply.close()
+
+
+async def test_closing_a_stream_twice_marks_it_once(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text("A text that was begun before the crash came.")
+    seen = await stage.streaming()
+    await stage.sim.fail_next("chat.stopStream", status=500, effect=True)
+    await stage.chat.close_stream("C0GENERAL", seen.ts, "interrupted")
+    await stage.chat.close_stream("C0GENERAL", seen.ts, "interrupted")
+    assert stage.texts()[0].count("interrupted") == 1
     await reply.close()
 
 

@@ -105,3 +105,17 @@ async def test_a_cancelled_wait_leaves_the_lane_usable() -> None:
         await waiting
     time.now += 6
     await limiter.ready("chat.update", "a")
+
+
+async def test_the_line_before_a_caller_counts_as_waiting_too() -> None:
+    time = Time()
+    never = asyncio.Event()
+    limiter = Limiter(time.clock, lambda _: never.wait())
+    limiter.refused("chat.startStream", 1)
+    waiting = [asyncio.create_task(limiter.ready("chat.startStream", str(n))) for n in range(3)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooLongError):
+        await limiter.ready("chat.startStream", "late", patience=5)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)

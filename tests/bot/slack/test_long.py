@@ -164,7 +164,7 @@ async def stormy(stage: Stage, seed: int) -> None:
     assert seen == said, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 async def test_in_any_storm_every_word_arrives_once_and_in_order(sim: Simulator, seed: int) -> None:
     chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=replace(FAST, backoff=(0.01,) * 16))
     await stormy(await Stage.set(sim, chat, "C0GENERAL"), seed)

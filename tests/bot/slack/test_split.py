@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,3 +95,14 @@ def test_a_fence_line_is_recognised_and_inline_code_is_not() -> None:
 def test_words_appear_as_they_come() -> None:
     assert releasable("Hello, this is the answer to it", "") == len("Hello, this is ")
     assert releasable("这是一个没有空格的很长的中文回答，需要及时显示出来", "") > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`" * 50_000, "```" + "a" * 50_000, "~" * 50_000, "| a |\n" + "-|" * 25_000, "| a |\n" + " " * 50_000,
+     "```py\n" + "x" * 30_000 + "\n```\n", "a" + "\u0301" * 30_000, "| a\n|-|\n" * 6_000, "\n" * 50_000],
+)  # fmt: skip
+def test_nonsense_of_any_length_is_cut_within_the_limit(text: str) -> None:
+    found = parts(text)
+    assert "".join(p.body for p in found) == text
+    assert all(len(p.text) <= MESSAGE_LIMIT for p in found)

@@ -1,5 +1,6 @@
 """The live answer in bad weather: whatever Slack says, the text arrives whole, once, in order."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -55,6 +56,38 @@ async def test_a_lost_answer_costs_and_doubles_no_text(stage: Stage, method: str
 async def test_a_429_delays_and_loses_nothing(stage: Stage, method: str) -> None:
     await stage.sim.fail_next(method, status=429, retry_after=1)
     await speak(stage)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+
+
+async def test_where_no_more_streams_may_be_started_for_a_while_the_answer_is_edited(stage: Stage) -> None:
+    await stage.sim.fail_next("chat.startStream", status=429, retry_after=30)
+    await speak(stage)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+    assert "chat.update" in stage.methods()
+
+
+async def test_where_a_stop_must_wait_the_text_is_whole_before(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.stopStream", status=429, retry_after=1)
+    finish = asyncio.create_task(reply.finish(WHOLE))
+    await stage.sim.wait_for(lambda: stage.whole() == " ".join(WHOLE.split()))
+    assert stage.answers()[0].streaming_state == "in_progress"
+    await finish
+    assert_whole(stage)
+
+
+async def test_the_end_does_not_wait_for_a_limited_append(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.appendStream", status=429, retry_after=3_000)
+    reply.text(SECOND)
+    await stage.sim.wait_for(lambda: stage.sim.calls("chat.appendStream"))
+    await reply.finish(WHOLE)
     assert_whole(stage)
     assert len(stage.answers()) == 1
 
@@ -155,7 +188,7 @@ async def test_where_no_edit_is_taken_the_rest_is_a_new_message(stage: Stage, er
     assert len(stage.answers()) == 2
 
 
-async def test_after_stop_was_pressed_nothing_more_is_sent(stage: Stage) -> None:
+async def test_after_stop_was_pressed_nothing_but_the_word_is_sent(stage: Stage) -> None:
     reply = stage.reply()
     reply.text(FIRST)
     await stage.streaming()
@@ -191,7 +224,7 @@ async def test_a_stopped_message_that_takes_no_edit_stays_as_it_is(stage: Stage)
     await stage.sim.fail_next("chat.update", error="block_mismatch", count=3)
     before = stage.texts()
     await reply.interrupt("stopped")
-    assert stage.texts() == before
+    assert stage.texts() == [*before, "_— stopped —_"]
     assert stage.status() == "active"
 
 

@@ -1,0 +1,118 @@
+"""How long 1,000 sessions owed work wait after a crash: from an open database until the last one's first outside call.
+
+Of four sessions one has a message waiting, two were asking the model (one of them with a stream open as far as it
+knows), and one has a whole answer that may not have reached Slack. `python -m tests.bench.resume` prints seconds.
+"""
+
+import asyncio
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+from bot.app import Hermes
+from bot.session.events import Replied
+from bot.session.intake import receive
+from bot.session.runner import Runner
+from bot.session.step import advance
+from bot.session.world import World
+from bot.simulator.remote import RemoteSimulator
+from bot.slack.chat import SlackChat
+from storage import deliveries, people
+from storage.db import Tx
+from storage.records import Incoming, Person, Place
+from tests.bench.bot import config
+from tests.bench.stage import end, first_line, launch
+
+TEAM, CHANNEL, ANA = "T0SIM", "C0GENERAL", "U0ANA"
+
+
+class WatchedChat(SlackChat):
+    """Notes which threads something was begun for; `last` is when the newest of them was."""
+
+    begun: set[str]
+    last: float
+
+    def reply(self, spec: Any, keeper: Any) -> Any:
+        self._note(spec.thread.root)
+        return super().reply(spec, keeper)
+
+    async def read_thread(self, thread: Any, *, limit: int, after: str | None = None) -> Any:
+        self._note(thread.root)
+        return await super().read_thread(thread, limit=limit, after=after)
+
+    def _note(self, root: str) -> None:
+        if root not in self.begun:
+            self.begun.add(root)
+            self.last = time.perf_counter()
+
+
+class Resumed(Hermes):
+    """A Hermes that finds the work of a crashed one in its database."""
+
+    def owe(self, roots: list[str]) -> None:
+        self._roots = roots
+
+    async def _slack(self) -> SlackChat:
+        chat = await WatchedChat.open("xoxb-simulator", self.config.slack_api_url)
+        self._stack.push_async_callback(chat.close)
+        self.watched = chat
+        chat.begun, chat.last = set(), 0.0
+        return chat
+
+    async def _engine(self) -> Runner:
+        runner = await super()._engine()
+        await self.db.write(meet, time.time())
+        for at in range(0, len(self._roots), 50):
+            await self.db.write(crash, runner.deps.world, self._roots[at : at + 50], at)
+        self.began = time.perf_counter()
+        return runner
+
+
+def meet(tx: Tx, now: float) -> None:
+    """Know who speaks, and where."""
+    people.put_person(tx, Person(TEAM, ANA, "Ana", fetched=now))
+    people.put_place(tx, Place(TEAM, CHANNEL, "public"), now)
+
+
+def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:
+    """Leave sessions as a process that died would."""
+    for number, root in enumerate(roots, first):
+        said = Incoming(
+            TEAM, CHANNEL, root, root, "message", "public", f"Ev{number}", ANA, "<@U0HERMES> hi", True, top_level=True
+        )
+        session = receive(tx, said, world.rules, world.now()).session
+        assert session is not None
+        if number % 4 == 0:
+            continue
+        opened = advance(tx, world, session)
+        if number % 4 == 2:
+            deliveries.opened(tx, str(opened.answer_key), 0, root[:-1] + "9", world.now())
+        if number % 4 == 3:
+            advance(tx, world, session, Replied(opened.session.turn, opened.session.step, "Good morning."))
+
+
+async def measure(sessions: int = 1000) -> float:
+    """Return the seconds for so many sessions; Slack and the model are processes of their own."""
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hermes-bench-"))
+        slack = await launch("bot.simulator", "--port", "0", "--no-echo", "--no-log")
+        stack.push_async_callback(end, slack)
+        model = await launch("tests.fakes.model_server", "--port", "0", "--tool", "current_time")
+        stack.push_async_callback(end, model)
+        sim = await stack.enter_async_context(RemoteSimulator(await first_line(slack)))
+        await sim.do("switch", redelivery_delays=[])
+        says = (sim.do("say", user=ANA, channel=CHANNEL, text="hi") for _ in range(sessions))
+        roots = [str(ts) for ts in await asyncio.gather(*says)]
+        hermes = Resumed(config(folder, sim.api_url, (await first_line(model)).split()[-1]))
+        hermes.owe(roots)
+        await hermes.start()
+        stack.push_async_callback(hermes.stop)
+        while len(hermes.watched.begun) < sessions:  # noqa: ASYNC110 - nothing tells
+            await asyncio.sleep(0.005)
+        return hermes.watched.last - hermes.began
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{asyncio.run(measure()):.2f} s\n")

@@ -1,0 +1,111 @@
+"""A signal ends Hermes at once: exit code 0, nothing left running, nothing secret said, whatever it was doing."""
+
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+
+from bot.simulator.server import Simulator
+from tests.fakes.mcp_bench import HERE, alive
+from tests.fakes.model_script import calls, hang
+from tests.fakes.model_server import ScriptedModel
+from tests.processes import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, on
+from tests.waiting import until
+
+GENERAL, ANA = "C0GENERAL", "U0ANA"
+PROMPTLY = 10.0  # seconds: what a container is given between SIGTERM and SIGKILL
+
+
+@pytest.fixture
+async def sim() -> AsyncIterator[Simulator]:
+    async with Simulator() as simulator:
+        yield simulator
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ScriptedModel]:
+    async with ScriptedModel() as server:
+        yield server
+
+
+async def stopped(hermes: HermesProcess, number: signal.Signals) -> None:
+    """Send the signal; the end is prompt and clean, and every line of the log is JSON without a secret."""
+    hermes.signal(number)
+    assert await hermes.ends(PROMPTLY) == 0
+    assert hermes.lines()[-1]["message"] == "stopped"
+    said = hermes.out + hermes.err
+    assert not [secret for secret in (BOT_TOKEN, APP_TOKEN, KEY, "ticket=") if secret in said]
+    assert not [line for line in hermes.lines() if line["level"] in ("error", "critical")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_an_idle_bot_ends_at_either_signal(sim: Simulator, tmp_path: Path, number: signal.Signals) -> None:
+    async with HermesProcess(tmp_path, "run", **on(sim, HERMES_LOG_LEVEL="debug")) as hermes:
+        address = await hermes.ready()
+        await sim.wait_connected()
+        async with aiohttp.ClientSession() as http, http.get(f"{address}/healthz") as answer:
+            assert await answer.json() == {"ok": True}
+        await stopped(hermes, number)
+
+
+async def test_a_hanging_model_holds_nobody_up(sim: Simulator, model: ScriptedModel, tmp_path: Path) -> None:
+    model.default = hang("I think ")
+    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+        await hermes.ready()
+        await sim.wait_connected()
+        await sim.say(ANA, GENERAL, "@hermes think")
+        await model.arrived(1)
+        await stopped(hermes, signal.SIGTERM)
+
+
+async def test_a_child_that_resists_and_is_in_a_call_goes_too(
+    sim: Simulator, model: ScriptedModel, tmp_path: Path
+) -> None:
+    server = {"command": sys.executable, "args": [str(HERE / "mcp_server.py"), "stdio"]}
+    names = ("t_spawn", "t_stubborn", "t_block")
+    said = {"mcp_servers": {"t": server}, "tools": {name: {"risk": "allow", "timeout_s": 60} for name in names}}
+    (tmp_path / "hermes.yaml").write_text(yaml.safe_dump(said))
+    blocked = tmp_path / "blocked"
+    steps = [calls(("t_spawn", {"detached": True})), calls(("t_stubborn", {}))]
+    model.reply(*steps, calls(("t_block", {"file": str(blocked)})))
+    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+        await hermes.ready()
+        await sim.wait_connected()
+        await sim.say(ANA, GENERAL, "@hermes work")
+
+        async def in_the_call() -> bool:
+            return blocked.exists()
+
+        await until(in_the_call, True, 30)
+        pids = [int(n) for n in re.findall(r"\d{2,}", model.asked[1].results[0])]
+        assert len(pids) == 2
+        assert all(alive(pid) for pid in pids)
+        await stopped(hermes, signal.SIGTERM)
+        assert not [pid for pid in pids if alive(pid)]
+
+
+async def test_a_signal_sent_twice_at_once_is_one(sim: Simulator, tmp_path: Path) -> None:
+    async with HermesProcess(tmp_path, "run", **on(sim)) as hermes:
+        await hermes.ready()
+        os.kill(hermes.pid, signal.SIGTERM)
+        await stopped(hermes, signal.SIGTERM)
+
+
+async def test_the_local_slack_ends_with_its_bot(tmp_path: Path) -> None:
+    async with HermesProcess(tmp_path, "dev", "--port", "0", SLACK_BOT_TOKEN="xoxb-real", OPENAI_API_KEY="") as hermes:
+
+        async def page() -> str:
+            return next(iter(re.findall(r"http://\S+", hermes.out)), "")
+
+        address = await until(page, bool, 40)
+        async with aiohttp.ClientSession() as http, http.get(address) as answer:
+            assert answer.status == 200
+        assert (tmp_path / "data/dev/hermes.db").exists()
+        await stopped(hermes, signal.SIGINT)
+        assert "xoxb-real" not in hermes.err

@@ -1,0 +1,64 @@
+"""A tiny MCP server over stdio whose one tool leaves a mark in a file: what happened twice can be counted.
+
+Written without the SDK, for it must start in a few milliseconds.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+MARK = {
+    "name": "mark",
+    "description": "Leave a mark.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"mark": {"type": "string"}, "before": {"type": "number"}, "after": {"type": "number"}},
+        "required": ["mark"],
+    },
+}
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Answer one request; None for a method that this server does not know."""
+    match method:
+        case "initialize":
+            info = {"name": "effects", "version": "1"}
+            return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            return {"tools": [MARK]}
+        case "tools/call":
+            return {"content": [{"type": "text", "text": leave(params["arguments"])}]}
+        case "ping":
+            return {}
+    return None
+
+
+def leave(arguments: dict[str, Any]) -> str:
+    """Write the mark, with a while before and after it in which the bot may be killed."""
+    time.sleep(arguments.get("before", 0))
+    with Path(sys.argv[1]).open("a") as file:
+        file.write(arguments["mark"] + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    time.sleep(arguments.get("after", 0))
+    return f"left {arguments['mark']}"
+
+
+def main() -> None:
+    """Serve one client, one request at a time, until stdin ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
+        result = answer(request["method"], request.get("params") or {})
+        unknown = {"code": -32601, "message": "no such method"}
+        sys.stdout.write(json.dumps(reply | ({"error": unknown} if result is None else {"result": result})) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

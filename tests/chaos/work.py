@@ -1,0 +1,40 @@
+"""What the scripted model does with a job: it reads the whole conversation, so any number of threads share it."""
+
+import random
+import re
+
+from tests.fakes.model_script import Asked, Script, calls, text
+
+KINDS = ("talk", "mark", "mark", "clock", "ask", "post", "both")
+JOB = re.compile(r"job-(\d+) (\w+)")
+
+
+class Worker:
+    """Answers each request: first the calls that a job needs, then the words that end it, each once."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def __call__(self, asked: Asked) -> Script:
+        spoken = [str(m.get("content") or "") for m in asked.messages if m["role"] == "assistant"]
+        heard = [str(m.get("content") or "") for m in asked.messages if m["role"] == "user"]
+        called = set(re.findall(r"mark-(\d+)", str([m.get("tool_calls") for m in asked.messages])))
+        ended = set(re.findall(r"end-(\d+)", " ".join(spoken)))
+        jobs = dict(JOB.findall(" ".join(heard)))
+        open_jobs = {n: kind for n, kind in jobs.items() if n not in ended}
+        wanted = [c for n, kind in open_jobs.items() if n not in called for c in self._calls(n, kind)]
+        pace = self._rng.choice((0.0, 0.01, 0.04))
+        if wanted:
+            return calls(*wanted).slow(pace)
+        words = " ".join(["word"] * 30 + [f"end-{n}" for n in open_jobs])
+        return text(words + ".", chunks=10).slow(pace)
+
+    def _calls(self, number: str, kind: str) -> list[tuple[str, dict[str, object]]]:
+        mark = f"mark-{number}"
+        around = {"before": round(self._rng.uniform(0, 0.4), 2), "after": round(self._rng.uniform(0, 0.4), 2)}
+        leave = ("effects_mark", {"mark": mark, **around})
+        clock = ("current_time", {"timezone": "UTC"})
+        write = ("write_file", {"path": f"{mark}.txt", "content": mark})
+        post = ("post_message", {"channel": "C0GENERAL", "text": mark})
+        plans = {"talk": [], "mark": [leave], "clock": [clock, leave], "ask": [write], "post": [post]}
+        return {**plans, "both": [leave, write]}[kind]

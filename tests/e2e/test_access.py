@@ -1,0 +1,98 @@
+"""Who is heard: people of the workspace by default, nobody else unless the operator says so."""
+
+import pytest
+
+from tests.e2e.conftest import Start
+from tests.e2e.team import ANA, BEN, GENERAL, Team
+from tests.fakes.model_script import Gate, calls, text
+
+GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
+
+
+@pytest.mark.parametrize(("user", "channel"), [(GUEST, GENERAL), (STRANGER, SHARED)])
+async def test_guests_and_outside_people_are_refused_with_a_reason(team: Team, user: str, channel: str) -> None:
+    root = await team.mention("hello", user, channel=channel)
+    await team.told(user, "may not work for you here", channel)
+    await team.mention("hello again", user, thread=root, channel=channel)
+    await team.until(lambda: len(team.sim.ephemerals(user, channel)) == 2)
+    await team.status(root, "active", channel)
+    assert team.model.requests == []
+    assert team.said(root, channel) == []
+
+
+async def test_the_operator_may_let_them_in(start: Start) -> None:
+    team = await start(access={"guests": "allow", "external": "allow"})
+    root = await team.mention("hello", GUEST)
+    assert await team.answer(root)
+    root = await team.mention("hello", STRANGER, channel=SHARED)
+    assert await team.answer(root, channel=SHARED)
+
+
+async def test_an_allow_list_lets_only_those_people_in(start: Start) -> None:
+    team = await start(access={"users": [ANA]})
+    root = await team.mention("hello", BEN)
+    await team.told(BEN, "may not work for you here")
+    await team.mention("hello", ANA, thread=root)
+    assert len(await team.answer(root)) == 1
+
+
+async def test_an_allow_list_of_channels_is_kept(start: Start) -> None:
+    team = await start(access={"channels": ["G0PRIVATE"]})
+    await team.mention("hello")
+    await team.told(ANA, "may not work for you here")
+    root = await team.mention("hello", channel="G0PRIVATE")
+    assert await team.answer(root, channel="G0PRIVATE")
+    assert len(team.model.requests) == 1
+
+
+async def test_another_bot_never_opens_a_turn(team: Team) -> None:
+    root = await team.sim.bot_says(GENERAL, "<@U0HERMES> hello, fellow bot")
+    await team.mention("hello")
+    await team.sim.wait_settled()
+    await team.until(lambda: len(team.model.requests) == 1)
+    assert team.said(root) == []
+
+
+async def test_a_failed_look_up_delays_and_loses_nothing(start: Start) -> None:
+    team = await start()
+    await team.sim.fail_next("users.info", error="fatal_error", count=20)
+    root = await team.mention("hello")
+    await team.until(lambda: team.sim.calls("users.info") and team.hermes.runner.busy == 0)
+    assert team.said(root) == []
+    await team.status(root, "active")
+    await team.sim.heal()
+    await team.hermes.runner.recover()
+    assert len(await team.answer(root)) == 1
+
+
+async def test_a_guest_does_not_see_or_decide(team: Team) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})), text("Denied."))
+    root = await team.mention("deploy")
+    [card] = await team.open_cards(root)
+    await team.click(card, "hermes_approve", GUEST)
+    await team.told(GUEST, "not among those")
+    for command in ("/hermes", "/memory"):
+        answer = await team.sim.command(GUEST, GENERAL, command, "status" if command == "/hermes" else "list")
+        assert "guests" in answer.text
+
+
+async def test_a_guests_words_stop_nothing(team: Team) -> None:
+    gate = Gate()
+    team.model.reply(text("Done.").behind(gate))
+    root = await team.mention("hello")
+    await gate.arrived()
+    await team.mention("!stop", GUEST, thread=root)
+    await team.told(GUEST, "may not work for you here")
+    await team.mention("!memory list", GUEST, thread=root)
+    await team.until(lambda: len(team.sim.ephemerals(GUEST)) == 2)
+    gate.release()
+    assert await team.answer(root) == ["Done."]
+
+
+async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(team: Team) -> None:
+    gate = Gate()
+    team.model.reply(text("never").behind(gate))
+    root = await team.mention("hello")
+    await gate.arrived()
+    await team.mention("!stop", BEN, thread=root)
+    assert "Stopped by ben" in str(await team.answer(root))

@@ -43,7 +43,7 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
     said = [r for r in rows if r.kind in ("message", "context")]
     for row in said:
         for user in (row.user, *mentioned_users(row.text)):
-            if user and user not in known:
+            if user and user not in known and not (user == row.user and "name" in row.data):
                 known[user] = people.person(tx, session.thread.team, user)
     granted = {r.id: r.access == "granted" for r in said}
     needs = _needs(tx, world, session, said, known, tried)

@@ -9,6 +9,7 @@ from storage.records import Incoming, PlaceKind, Thread
 
 PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
 SPOKEN = {None, "file_share", "thread_broadcast", "me_message"}
+BOTS = SPOKEN | {"bot_message"}
 LONGEST_TEXT = 100_000
 Body = Mapping[str, Any]
 
@@ -16,7 +17,7 @@ Body = Mapping[str, Any]
 def incoming(body: Body) -> Incoming | None:
     """Return what an event envelope brings for the inbox, or None for what starts and changes nothing.
 
-    Our own and other bots' messages, joins, topics and unfurls are nothing; so is a payload without its basic parts.
+    Joins, topics and unfurls are nothing; so is a payload without its basic parts.
     """
     event = body.get("event")
     if not isinstance(event, Mapping):
@@ -36,15 +37,19 @@ def _message(body: Body, event: Body) -> Incoming | None:
         return _edit(body, event)
     if subtype == "message_deleted":
         return _delete(body, event)
-    if subtype not in SPOKEN or event.get("bot_id") or not _texts(event, "user", "channel", "ts"):
+    bot = _text(event, "bot_id")
+    author = _text(event, "user") or bot
+    if subtype not in (BOTS if bot else SPOKEN) or not author or not _texts(event, "channel", "ts"):
         return None
+    profile = event.get("bot_profile")
     root = _text(event, "thread_ts") or event["ts"]
     return Incoming(
         **_envelope(body, event),
         root=root,
         ts=event["ts"],
-        kind="message",
-        user=event["user"],
+        kind="context" if bot else "message",
+        user=author,
+        author_name=_text(event, "username") or (_text(profile, "name") if isinstance(profile, Mapping) else ""),
         text=_spoken(event),
         top_level=root == event["ts"],
         author_team=_text(event, "user_team") or _text(event, "source_team") or None,

@@ -127,10 +127,11 @@ def waits(tx: Tx, session: str, user: str) -> bool:
 
 
 def authors(tx: Tx, thread: Thread) -> set[str]:
-    """Return who has written in a thread, as far as any of its sessions has stored it."""
+    """Return the people who have written in a thread, as far as any of its sessions has stored it; bots are none."""
     same = [sessions.c[k] == v for k, v in asdict(thread).items()]
     where = (inbox.c.session.in_(select(sessions.c.id).where(*same)), inbox.c.kind.in_(("message", "context")))
-    return set(tx.execute(select(inbox.c.user).where(*where).distinct()).scalars())
+    bot = func.coalesce(inbox.c.data["bot"].as_boolean(), False)
+    return set(tx.execute(select(inbox.c.user).where(*where, bot.is_(False)).distinct()).scalars())
 
 
 def depth(tx: Tx) -> int:

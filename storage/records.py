@@ -82,13 +82,13 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One validated Slack message, edit, delete or stop on its way into the inbox; `text` is as Slack sent it."""
+    """A Slack message (`context`: another bot's), edit, delete or stop on its way in; `text` is as Slack sent it."""
 
     team: str
     channel: str
     root: str
     ts: str
-    kind: Literal["message", "edit", "delete", "stop"]
+    kind: Literal["message", "context", "edit", "delete", "stop"]
     place: PlaceKind
     event_id: str
     user: str
@@ -97,6 +97,7 @@ class Incoming:
     top_level: bool = False
     shared: bool = False
     author_team: str | None = None
+    author_name: str = ""
     edited_ts: str = ""
     streams: tuple[str, ...] = ()
     event_time: float = 0.0

@@ -44,7 +44,9 @@ class Door:
         return self._world.rules.me
 
     async def receive(self, incoming: Incoming) -> None:
-        """Make what arrived durable; only what is new wakes its session."""
+        """Make what arrived durable; only what is new wakes its session. Our own words come from here: no news."""
+        if incoming.kind == "context" and incoming.user == self.me:
+            return
         got = await self._db.write_first(receive, incoming, self._world.rules, self._world.known, self._world.now())
         thread = Thread(incoming.team, incoming.channel, incoming.root)
         if got.tell is not None:

@@ -33,6 +33,8 @@ def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now:
     match incoming.kind:
         case "message":
             return _message(tx, session, incoming, rules, known, now)
+        case "context":
+            return NOTHING if session is None else _overheard(tx, session, incoming, now)
         case "stop":
             return NOTHING if session is None else _stop(tx, session, incoming, now)
         case _:
@@ -62,6 +64,13 @@ def _message(
     if inbox.put(tx, row) is None:
         return NOTHING
     return Received(session.id, True, heard, _tell(session, incoming.user, access, full, told) if heard else None)
+
+
+def _overheard(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
+    """Keep what another bot said in a thread of ours for the next turn; it never opens one."""
+    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
+    inbox.put(tx, _row(session, incoming, "context", now, data=data))
+    return NOTHING
 
 
 def _tell(session: Session, user: str, access: str, full: bool, told: bool) -> str | None:

@@ -128,10 +128,8 @@ def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: R
     first = min(waiting, default="9")
     for message in posted:
         if message.ts < first and message.text:
-            name = "Hermes" if message.ours else None
-            _context(
-                tx, session, message.ts, message.user or rules.me, message.text, now, {"name": name} if name else {}
-            )
+            about = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
+            _context(tx, session, message.ts, message.user or rules.me, message.text, now, about)
 
 
 def _note(tx: Tx, session: Session, now: float) -> None:

@@ -42,8 +42,9 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
     said = [r for r in rows if r.kind in ("message", "context")]
     for row in said:
         for user in (row.user, *mentioned_users(row.text)):
-            if user and user != world.rules.me and user not in known:
-                known[user] = world.known.person(tx, session.thread.team, user)
+            if not user or user in known or user == world.rules.me or (user == row.user and "name" in row.data):
+                continue
+            known[user] = world.known.person(tx, session.thread.team, user)
     granted = {r.id: r.access == "granted" for r in said}
     needs = _needs(tx, world, session, said, known, tried)
     if askers:

@@ -52,8 +52,10 @@ async def start(
         return team
 
     yield begin
+    left = [problem for team in running for problem in team.left_behind()]
     for team in running:
         await team.stop()
+    assert left == []
 
 
 @pytest.fixture

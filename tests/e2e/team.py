@@ -64,6 +64,17 @@ class Team:
             self._running = False
             await self.hermes.stop()
 
+    def left_behind(self) -> list[str]:
+        """Return what Slack still shows as being at work although Hermes is not."""
+        if not self._running or self.hermes.runner.busy:
+            return []
+        places = self.sim.workspace.channels.values()
+        streams = [m.ts for place in places for m in place.messages.values() if m.stream and m.stream.state == "open"]
+        there = {ts for place in places for ts in place.messages}
+        shown = self.sim.workspace.sessions.values()
+        at_work = [s.thread_ts for s in shown if s.status == "processing" and s.thread_ts in there]
+        return [*(f"stream {ts}" for ts in streams), *(f"status of {ts}" for ts in at_work)]
+
     # --- people speak
 
     async def say(self, text: str, user: str = ANA, thread: str | None = None, channel: str = GENERAL) -> str:

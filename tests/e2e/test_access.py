@@ -55,6 +55,19 @@ async def test_another_bot_never_opens_a_turn(team: Team) -> None:
     assert team.said(root) == []
 
 
+async def test_what_another_bot_says_is_context_and_no_company(team: Team) -> None:
+    root = await team.mention("watch the build")
+    await team.answer(root)
+    await team.sim.bot_says(GENERAL, "build 17 is red", thread_ts=root)
+    await team.sim.bot_says(GENERAL, "<@U0HERMES> deploy it now", thread_ts=root, subtype="bot_message")
+    await team.sim.wait_settled()
+    assert len(team.model.requests) == 1
+    await team.say("what does it say?", thread=root)
+    await team.answer(root, lambda said: len(said) == 2)
+    assert "build 17 is red" in team.prompt()
+    assert len(team.model.requests) == 2
+
+
 async def test_a_failed_look_up_delays_and_loses_nothing(start: Start) -> None:
     team = await start()
     await team.sim.fail_next("users.info", error="fatal_error", count=20)

@@ -9,6 +9,16 @@ from storage.records import Delivery, DeliveryState, Thread
 from storage.tables import deliveries
 
 OWED = (DeliveryState.PENDING, DeliveryState.SENDING)
+_OWED = (
+    select(deliveries)
+    .where(deliveries.c.session == bindparam("of"), deliveries.c.state.in_(OWED))
+    .order_by(deliveries.c.id)
+)
+_KNOWN = select(deliveries.c.ts).where(
+    deliveries.c.channel == bindparam("in_channel"),
+    deliveries.c.root == bindparam("below"),
+    deliveries.c.ts.is_not(None),
+)
 
 
 _OWE = insert(deliveries)
@@ -89,14 +99,12 @@ def tried(tx: Tx, key: str, now: float, error: str) -> None:
 
 def owed(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
     """Return (key, delivery) of what is owed and uncertain, oldest first."""
-    query = select(deliveries).where(deliveries.c.session == session, deliveries.c.state.in_(OWED))
-    return [(row.key, _delivery(row, team)) for row in tx.execute(query.order_by(deliveries.c.id))]
+    return [(row.key, _delivery(row, team)) for row in tx.execute(_OWED, {"of": session})]
 
 
 def known_ts(tx: Tx, channel: str, root: str) -> set[str]:
     """Return the ts of every message in the thread that is recorded as ours."""
-    where = (deliveries.c.channel == channel, deliveries.c.root == root, deliveries.c.ts.is_not(None))
-    return set(tx.execute(select(deliveries.c.ts).where(*where)).scalars())
+    return set(tx.execute(_KNOWN, {"in_channel": channel, "below": root}).scalars())
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, Protocol
 
+from bot import logs
 from bot.session import effects as do
 from bot.session.asking import ask
 from bot.session.calling import broken_inside, run_tool
@@ -20,7 +21,7 @@ from bot.session.deps import Deps
 from bot.session.errands import Errands
 from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
-from bot.session.owed import deliver_notices, read_owed, reconcile, tell
+from bot.session.owed import Takeover, deliver_notices, reconcile, tell
 from bot.session.reflection import reflect
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
@@ -43,13 +44,13 @@ class House(Protocol):
     """Who keeps the actors."""
 
     def wake(self, session: str) -> None: ...
-    def ended(self, actor: "Actor") -> None: ...
+    def ended(self, actor: "Actor", *, broken: bool = False) -> None: ...
 
 
 class Actor:
     """Owns the tasks of one session; the house is told once, when nothing is left to do."""
 
-    def __init__(self, deps: Deps, session: str, house: "House", *, resumed: bool = False) -> None:
+    def __init__(self, deps: Deps, session: str, house: "House", takeover: Takeover | None = None) -> None:
         self.deps = deps
         self.id = session
         self._house = house
@@ -63,7 +64,9 @@ class Actor:
         self._session: Session | None = None
         self._doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
-        self.task = asyncio.create_task(self._run(resumed=resumed), name=f"session {session[:8]}")
+        if takeover is not None:
+            self.feed(Resumed())  # before any wake-up: what is begun from now on is in this process
+        self.task = asyncio.create_task(self._run(takeover), name=f"session {session[:8]}")
 
     # --- events in
 
@@ -77,10 +80,12 @@ class Actor:
 
     # --- the loop
 
-    async def _run(self, *, resumed: bool) -> None:
+    async def _run(self, takeover: Takeover | None) -> None:
+        broken = True
+        logs.about(session=self.id)
         try:
-            if resumed:
-                await self._resume()
+            if takeover is not None:
+                self._take_over(takeover)
             while True:
                 event = await self._events.get()
                 if not isinstance(event, _Check):
@@ -89,13 +94,14 @@ class Actor:
                         break
                     await self._act(advanced)
                 if self._idle() and not self._put_status_right():
+                    broken = False
                     break
         except Exception:
             log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
         finally:
             self._set_timer(None)
             await self._jobs.cancel()  # there are some only if the loop failed: who comes next must not meet them
-            self._house.ended(self)
+            self._house.ended(self, broken=broken)
 
     def _put_status_right(self) -> bool:
         """See that a message which opened no turn after all leaves no status behind; tell whether there is work."""
@@ -208,6 +214,7 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
+        logs.about(turn=act.turn)
         try:
             if act.number == 1:
                 await self.deps.ready()
@@ -224,6 +231,7 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
+        logs.about(call=act.call)
         await self._voice.join(self._known())
         try:
             event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
@@ -255,14 +263,13 @@ class Actor:
 
     # --- beginning and end
 
-    async def _resume(self) -> None:
-        """Take over what an earlier process owed."""
-        owed = await self.deps.db.read(read_owed, self.id, self.deps.world.rules.team)
-        if owed:
-            self._voice.follow(self._jobs.begin("owed", reconcile(self.deps, self.id, owed)))
+    def _take_over(self, found: Takeover) -> None:
+        """Go on with what an earlier process left."""
+        if found.owed:
+            self._voice.follow(self._jobs.begin("owed", reconcile(self.deps, found)))
         self._cards_doubtful = True
-        self._jobs.once("cards", self._show_cards)
-        self.feed(Resumed())
+        if found.cards:
+            self._jobs.once("cards", self._show_cards)
 
     async def stop(self, patience: Awaitable[Any]) -> None:
         """Bring the running step to a commit while `patience` lasts, then let go of everything."""

@@ -15,7 +15,7 @@ from bot.session.deps import Deps
 from bot.session.transition import at_rest
 from bot.session.voice import end_word, status_of
 from bot.texts import say
-from storage import deliveries, sessions, turns
+from storage import approvals, deliveries, sessions, turns
 from storage.db import StorageError, Tx
 from storage.records import Delivery, DeliveryState, Session, Thread
 
@@ -74,46 +74,59 @@ def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
         deps.db.write_soon(deliveries.tried, key, deps.now(), error.code)
 
 
-async def reconcile(deps: Deps, session: str, owed: Owed) -> None:
-    """Find out what of it reached Slack, and deliver what did not."""
-    found = await deps.db.read(read_standing, session, owed, deps.world.known)
-    try:
-        posted = await deps.chat.read_thread(found.session.thread, limit=200, after=found.after)
-    except ChatError as error:
-        for key, delivery in owed:
-            _tried(deps, key, delivery, error)
-        return
-    for key in dict.fromkeys(k for k, _ in owed):
-        parts = [d for k, d in owed if k == key]
-        ours = [p for p in posted if p.ours and _is_of(p, key, parts, found.known)]
-        try:
-            await _settle(deps, found, key, parts, ours)
-        except ChatError as error:
-            _tried(deps, key, parts[0], error)
-    session_now = await deps.db.read(sessions.load, session)
-    if at_rest(session_now):
-        await deps.chat.set_status(session_now.thread, status_of(session_now))
-
-
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What is known before the thread is read: every recorded ts, and the ts after which what is owed may stand."""
+class Takeover:
+    """A session that another process left, as a new one finds it: read for many sessions in one go.
+
+    `known` is every recorded ts of the thread; what is owed may stand after `after`.
+    """
 
     session: Session
+    owed: tuple[tuple[str, Delivery], ...]
+    cards: bool
     locale: str
     known: frozenset[str]
     after: str
 
 
-def read_standing(tx: Tx, session: str, owed: Owed, people: Acquaintances) -> Standing:
+def read_takeovers(tx: Tx, found: list[str], team: str, known: Acquaintances) -> list[Takeover]:
     """Read what `reconcile` needs."""
-    found = sessions.load(tx, session)
+    return [_read_takeover(tx, session, team, known) for session in found]
+
+
+def _read_takeover(tx: Tx, id_: str, team: str, people: Acquaintances) -> Takeover:
+    session = sessions.load(tx, id_)
+    cards = bool(approvals.unshown(tx, id_, team))
+    owed = tuple(deliveries.owed(tx, id_, team))
+    if not owed:
+        return Takeover(session, (), cards, "", frozenset(), "")
     # Slack's clock against Slack's: an answer stands below the message that it answers.
-    asked = [t.source_ts for _, d in owed if (t := turns.get(tx, session, d.turn)) and t.source_ts]
+    answered = {d.turn for _, d in owed}
+    asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
-    known = deliveries.known_ts(tx, found.thread.channel, found.thread.root)
-    locale = people.locale(tx, found.thread.team, found.requester)
-    return Standing(found, locale, frozenset(known), min([*asked, ours], key=float))
+    known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
+    locale = people.locale(tx, session.thread.team, session.requester)
+    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float))
+
+
+async def reconcile(deps: Deps, found: Takeover) -> None:
+    """Find out what of it reached Slack, and deliver what did not."""
+    try:
+        posted = await deps.chat.read_thread(found.session.thread, limit=200, after=found.after)
+    except ChatError as error:
+        for key, delivery in found.owed:
+            _tried(deps, key, delivery, error)
+        return
+    for key in dict.fromkeys(k for k, _ in found.owed):
+        parts = [d for k, d in found.owed if k == key]
+        ours = [p for p in posted if p.ours and _is_of(p, key, parts, found.known)]
+        try:
+            await _settle(deps, found, key, parts, ours)
+        except ChatError as error:
+            _tried(deps, key, parts[0], error)
+    now = await deps.db.read(sessions.load, found.session.id)
+    if at_rest(now):
+        await deps.chat.set_status(now.thread, status_of(now))
 
 
 def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str]) -> bool:
@@ -123,7 +136,7 @@ def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str
     return posted.ts not in known or any(posted.ts == d.ts for d in parts)
 
 
-async def _settle(deps: Deps, found: Standing, key: str, parts: list[Delivery], ours: list[Posted]) -> None:
+async def _settle(deps: Deps, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]) -> None:
     first = parts[0]
     if first.kind == "notice" and ours:
         deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
@@ -138,7 +151,7 @@ async def _settle(deps: Deps, found: Standing, key: str, parts: list[Delivery], 
 
 
 async def _end_answer(
-    deps: Deps, found: Standing, key: str, parts: list[Delivery], ours: list[Posted]
+    deps: Deps, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]
 ) -> DeliveryState:
     """Close what stands of an answer, and deliver what is owed of it."""
     thread = found.session.thread

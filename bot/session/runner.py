@@ -7,11 +7,13 @@ from typing import Any
 
 from bot.session.actor import Actor
 from bot.session.deps import Deps
-from bot.session.owed import tell
+from bot.session.learning import meet
+from bot.session.owed import Takeover, read_takeovers, tell
 from storage import sessions
 from storage.records import Thread
 
 log = logging.getLogger(__name__)
+TAKEN_AT_ONCE = 50  # sessions in one read
 
 
 class Runner:
@@ -20,7 +22,8 @@ class Runner:
     def __init__(self, deps: Deps) -> None:
         self.deps = deps
         self._actors: dict[str, Actor] = {}
-        self._courtesies: set[asyncio.Task[None]] = set()
+        self._courtesies: set[asyncio.Task[Any]] = set()
+        self._broken: set[str] = set()
         self._closing = False
 
     @property
@@ -32,6 +35,9 @@ class Runner:
         """Let the session see what is new in its inbox."""
         if self._closing:
             return  # it is stored; the next process sees it
+        if session in self._broken:
+            self._courtesy(self._take_over([session]))
+            return
         self._actor(session).wake()
 
     def show_working(self, thread: Thread) -> None:
@@ -39,23 +45,37 @@ class Runner:
         self._courtesy(self.deps.chat.set_status(thread, "processing"))
 
     def tell(self, thread: Thread, user: str, key: str) -> None:
-        """Whisper a sentence to someone, without waiting for it."""
-        self._courtesy(tell(self.deps, thread, user, key))
+        """Whisper a sentence to someone in their language, without waiting for it."""
+        self._courtesy(self._tell(thread, user, key))
+
+    async def _tell(self, thread: Thread, user: str, key: str) -> None:
+        try:
+            await meet(self.deps, user, thread.channel)
+        finally:
+            await tell(self.deps, thread, user, key)
 
     async def resume_all(self) -> int:
         """Take over everything that an earlier process owed; return how many sessions that are."""
-        owed = await self.deps.db.read(sessions.owed)
-        for session in owed:
-            if session not in self._actors:
-                self._actors[session] = Actor(self.deps, session, self, resumed=True)
-        return len(owed)
+        return await self.recover()
 
     async def recover(self) -> int:
         """Wake what is owed but not being worked on: what failed to be looked up or delivered is tried again."""
-        idle = [s for s in await self.deps.db.read(sessions.owed) if s not in self._actors]
-        for session in idle:
-            self._actors[session] = Actor(self.deps, session, self, resumed=True)
-        return len(idle)
+        return await self._take_over(await self.deps.db.read(sessions.owed))
+
+    async def _take_over(self, owed: list[str]) -> int:
+        idle = [s for s in owed if s not in self._actors]
+        found: list[Takeover] = []
+        world = self.deps.world
+        for at in range(0, len(idle), TAKEN_AT_ONCE):
+            batch = idle[at : at + TAKEN_AT_ONCE]
+            found += await self.deps.db.read(read_takeovers, batch, world.rules.team, world.known)
+        # Those first whose way to their first outside call is longer: the others make theirs at once.
+        for takeover in sorted(found, key=lambda t: bool(t.owed)):
+            session = takeover.session.id
+            self._broken.discard(session)
+            if session not in self._actors and not self._closing:
+                self._actors[session] = Actor(self.deps, session, self, takeover)
+        return len(found)
 
     async def stop(self) -> None:
         """Bring running steps to a commit, for a while, then let go; every task has ended when this returns."""
@@ -75,12 +95,14 @@ class Runner:
             actor = self._actors[session] = Actor(self.deps, session, self)
         return actor
 
-    def ended(self, actor: Actor) -> None:
-        """Forget an actor that has nothing left to do."""
+    def ended(self, actor: Actor, *, broken: bool = False) -> None:
+        """Forget an actor that has nothing left to do, or that broke: its session must be taken over."""
+        if broken:
+            self._broken.add(actor.id)
         if self._actors.get(actor.id) is actor:
             del self._actors[actor.id]
 
-    def _courtesy(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
+    def _courtesy(self, work: Coroutine[Any, Any, Any]) -> None:
+        task: asyncio.Task[Any] = asyncio.create_task(work)
         self._courtesies.add(task)
         task.add_done_callback(self._courtesies.discard)

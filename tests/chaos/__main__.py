@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.chaos.nursery import Nursery
 from tests.chaos.storm import Storm
 
 
@@ -22,8 +23,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        storm = Storm(folder, chosen.seed, preloaded=chosen.preloaded, threads=chosen.threads)
+        nursery = Nursery() if chosen.preloaded else None
+        storm = Storm(folder, chosen.seed, nursery=nursery, threads=chosen.threads)
         report = asyncio.run(storm.run(chosen.kills))
+        if nursery is not None:
+            nursery.close()
     sys.stdout.write("\n".join(report.lines()) + "\n")
     return 1 if report.faults else 0
 

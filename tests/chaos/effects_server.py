@@ -1,4 +1,6 @@
-"""A tiny MCP server over stdio whose one tool leaves a mark in a file: what happened twice can be counted.
+"""A tiny MCP server over stdio whose tools leave a mark in a file: what happened twice can be counted.
+
+`mark` may not be repeated, `look` (read-only) may. Both can wait: seconds before and after, or until a file is there.
 
 Written without the SDK, for it must start in a few milliseconds.
 """
@@ -10,15 +12,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-MARK = {
-    "name": "mark",
-    "description": "Leave a mark.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {"mark": {"type": "string"}, "before": {"type": "number"}, "after": {"type": "number"}},
-        "required": ["mark"],
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "mark": {"type": "string"},
+        "before": {"type": "number"},
+        "after": {"type": "number"},
+        "until": {"type": "string"},
     },
+    "required": ["mark"],
 }
+TOOLS = [
+    {"name": "mark", "description": "Leave a mark.", "inputSchema": SCHEMA},
+    {"name": "look", "description": "Look.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}},
+]
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -28,7 +35,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             info = {"name": "effects", "version": "1"}
             return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
         case "tools/list":
-            return {"tools": [MARK]}
+            return {"tools": TOOLS}
         case "tools/call":
             return {"content": [{"type": "text", "text": leave(params["arguments"])}]}
         case "ping":
@@ -39,6 +46,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
 def leave(arguments: dict[str, Any]) -> str:
     """Write the mark, with a while before and after it in which the bot may be killed."""
     time.sleep(arguments.get("before", 0))
+    while (awaited := arguments.get("until")) and not Path(awaited).exists():
+        Path(f"{awaited}.waiting").touch()
+        time.sleep(0.01)
     with Path(sys.argv[1]).open("a") as file:
         file.write(arguments["mark"] + "\n")
         file.flush()

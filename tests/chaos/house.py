@@ -10,13 +10,25 @@ from typing import Any
 
 import yaml
 
+from tests.chaos.nursery import Nursery
+
 SERVER = Path(__file__).parent / "effects_server.py"
+APPROVERS = ["U0ANA", "U0BEN", "U0CHO"]
+CONFIG: dict[str, Any] = {
+    "mcp_servers": "mcp.json",
+    "roles": {"approver": APPROVERS},
+    "tools": {
+        "effects_mark": {"risk": "allow", "approvers": "role:approver"},
+        "post_message": {"risk": "allow", "approvers": "role:approver"},
+        "write_file": {"risk": "ask", "approvers": "role:approver"},
+    },
+}
 
 
 class House:
-    """Starts, kills and stops one Hermes on one folder. `preloaded`: forked from an interpreter that has it imported."""
+    """Starts, kills and stops one Hermes on one folder. Without a nursery each start is the installed command."""
 
-    def __init__(self, folder: Path, api_url: str, model_url: str, *, preloaded: bool) -> None:
+    def __init__(self, folder: Path, api_url: str, model_url: str, nursery: Nursery | None) -> None:
         self.folder = folder
         self.marks = folder / "marks"
         self.database = folder / "data" / "hermes.db"
@@ -32,31 +44,24 @@ class House:
             "HERMES_DATA_DIR": str(folder / "data"),
             "HERMES_HTTP_PORT": "0",
         }
-        self._preloaded = preloaded
-        self._nursery: asyncio.subprocess.Process | None = None
+        self._nursery = nursery
         self._process: asyncio.subprocess.Process | None = None
         self.pid = 0
         self.starts = 0
-
-    async def open(self, config: dict[str, Any]) -> None:
-        """Write the settings; `config` is what hermes.yaml says."""
-        (self.folder / "hermes.yaml").write_text(yaml.safe_dump(config))
-        servers = {"effects": {"command": sys.executable, "args": [str(SERVER), str(self.marks)], "protocol": "legacy"}}
-        (self.folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        (folder / "hermes.yaml").write_text(yaml.safe_dump(CONFIG))
+        server = {"command": sys.executable, "args": [str(SERVER), str(self.marks)], "protocol": "legacy"}
+        (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"effects": server}}))
         self.marks.touch()
-        if self._preloaded:
-            self._nursery = await self._spawn("-m", "tests.chaos.nursery")
 
     async def start(self) -> None:
         """Start the bot; returns as soon as there is a process."""
         self.starts += 1
         if self._nursery is not None:
-            self.pid = int(await self._ask(f"start {self.log}"))
+            self.pid = await self._nursery.start(self._env, self.folder, self.log)
             return
         with self.log.open("ab") as log:
-            hermes = Path(sys.executable).with_name("hermes")
             self._process = await asyncio.create_subprocess_exec(
-                str(hermes),
+                str(Path(sys.executable).with_name("hermes")),
                 "run",
                 cwd=self.folder,
                 env=self._env,
@@ -66,36 +71,37 @@ class House:
             )
         self.pid = self._process.pid
 
+    def send(self, how: signal.Signals) -> None:
+        """Send a signal."""
+        os.kill(self.pid, how)
+
+    def children(self) -> list[int]:
+        """Return the process ids of MCP servers that serve this house."""
+        found = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(self.marks) in p.read_bytes().decode()]
+        return [int(p.parent.name) for p in found]
+
     async def end(self, how: signal.Signals) -> int:
         """Send the signal and wait until the process is gone; return its exit status, negative for a signal."""
-        os.kill(self.pid, how)
+        self.send(how)
+        return await self.ended()
+
+    async def ended(self) -> int:
+        """Wait until the process is gone."""
         async with asyncio.timeout(40):
-            if self._process is not None:
-                return await self._process.wait()
-            return os.waitstatus_to_exitcode(int(await self._ask(f"wait {self.pid}")))
+            ending = self._process.wait() if self._nursery is None and self._process else self._wait()
+            code = await ending
+        self.pid = 0
+        return code
 
     async def close(self) -> None:
         """Leave nothing running."""
-        if self._nursery is not None and self._nursery.stdin is not None:
-            self._nursery.stdin.close()
-            await self._nursery.wait()
+        if self.pid:
+            await self.end(signal.SIGKILL)
 
     @property
     def log(self) -> Path:
         return self.folder / f"log.{self.starts}"
 
-    async def _spawn(self, *arguments: str) -> asyncio.subprocess.Process:
-        root = str(Path(__file__).parents[2])
-        pipe = asyncio.subprocess.PIPE
-        env = {**self._env, "PYTHONPATH": root}
-        return await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, cwd=self.folder, env=env, stdin=pipe, stdout=pipe
-        )
-
-    async def _ask(self, line: str) -> bytes:
-        nursery = self._nursery
-        assert nursery is not None
-        assert nursery.stdin is not None
-        assert nursery.stdout is not None
-        nursery.stdin.write(f"{line}\n".encode())
-        return await nursery.stdout.readline()
+    async def _wait(self) -> int:
+        assert self._nursery is not None
+        return await self._nursery.wait(self.pid)

@@ -1,46 +1,45 @@
-"""Starts `hermes run` quickly: everything is imported once, each line on stdin forks a fresh process.
+"""Starts `hermes run` quickly: an interpreter that has imported everything forks a fresh process for each order."""
 
-The children are the real command, from `bot.cli.main` on; only the seconds of importing are saved.
-Prints each one's pid.
-"""
-
+import asyncio
+import json
 import os
-import signal
+import subprocess
 import sys
-
-import tools.mcp.hub  # noqa: F401 - loaded on demand by the bot: here for speed
-from bot.cli import main
-
-
-def child(log: str) -> None:
-    """Become `hermes run`."""
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((null, 0), (out, 1), (out, 2)):
-        os.dup2(source, target)
-    sys.argv = ["hermes", "run"]
-    try:
-        main()
-    except SystemExit as end:
-        sys.stdout.flush()
-        os._exit(int(end.code or 0))
-    finally:
-        os._exit(70)
+from pathlib import Path
+from typing import Any
 
 
-if __name__ == "__main__":
-    living: set[int] = set()
-    for line in sys.stdin:
-        word, _, rest = line.strip().partition(" ")
-        if word == "start":
-            pid = os.fork()
-            if pid == 0:
-                child(rest)
-            living.add(pid)
-            sys.stdout.write(f"{pid}\n")
-        else:  # the exit status of a child, once it has ended
-            sys.stdout.write(f"{os.waitpid(int(rest), 0)[1]}\n")
-            living.discard(int(rest))
-        sys.stdout.flush()
-    for pid in living:
-        os.kill(pid, signal.SIGKILL)
+class Nursery:
+    """The other end of `tests.chaos.forker`."""
+
+    def __init__(self) -> None:
+        root = str(Path(__file__).parents[2])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.chaos.forker"],
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    async def start(self, env: dict[str, str], folder: Path, log: Path) -> int:
+        """Start a Hermes; return its process id."""
+        return await self._ask({"env": env, "folder": str(folder), "log": str(log)})
+
+    async def wait(self, pid: int) -> int:
+        """Return the exit status of a Hermes that has ended or will, negative for a signal."""
+        return os.waitstatus_to_exitcode(await self._ask({"wait": pid}))
+
+    def close(self) -> None:
+        """End the process, and whatever it started."""
+        self._process.communicate(timeout=20)
+
+    async def _ask(self, order: dict[str, Any]) -> int:
+        return int(await asyncio.to_thread(self._answer, json.dumps(order)))
+
+    def _answer(self, line: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()

@@ -16,19 +16,11 @@ from bot.simulator.settings import Settings
 from tests.chaos import census
 from tests.chaos.crowd import PLACE, Crowd
 from tests.chaos.house import House
+from tests.chaos.nursery import Nursery
 from tests.chaos.work import Worker
 from tests.fakes.model_server import ScriptedModel
 from tests.waiting import until
 
-CONFIG = {
-    "mcp_servers": "mcp.json",
-    "roles": {"approver": ["U0ANA", "U0BEN", "U0CHO"]},
-    "tools": {
-        "effects_mark": {"risk": "allow", "approvers": "role:approver"},
-        "post_message": {"risk": "allow", "approvers": "role:approver"},
-        "write_file": {"risk": "ask", "approvers": "role:approver"},
-    },
-}
 METHODS = (
     "chat.startStream",
     "chat.appendStream",
@@ -65,12 +57,11 @@ class Report:
 class Storm:
     """`await run(kills)` on an empty folder."""
 
-    def __init__(self, folder: Path, seed: int, *, preloaded: bool, threads: int = 6, trouble: bool = True) -> None:
+    def __init__(self, folder: Path, seed: int, *, nursery: Nursery | None = None, threads: int = 6) -> None:
         self._folder = folder
         self._rng = random.Random(seed)
-        self._preloaded = preloaded
+        self._nursery = nursery
         self._threads = threads
-        self._trouble = trouble
         self.report = Report(seed)
 
     async def run(self, kills: int) -> Report:
@@ -81,9 +72,8 @@ class Storm:
             sim.switches.redelivery_delays = (0.3,) * 400
             sim.switches.duplicate_events = 0.3
             model.when(lambda _: True, Worker(random.Random(self.report.seed)))
-            house = House(self._folder, sim.api_url, model.base_url, preloaded=self._preloaded)
+            house = House(self._folder, sim.api_url, model.base_url, self._nursery)
             crowd = Crowd(sim, house.marks, random.Random(self.report.seed + 1))
-            await house.open(CONFIG)
             try:
                 async with self._weather(sim):
                     await self._kill(house, sim, crowd, kills)
@@ -134,7 +124,7 @@ class Storm:
         async def look() -> list[str]:
             return census.leftovers(house.database)
 
-        if self._preloaded and await look():
+        if self._nursery is not None and await look():
             await house.end(signal.SIGTERM)
             await house.start()
             await sim.wait_connected(timeout=60)
@@ -151,13 +141,12 @@ class Storm:
                 else:
                     await sim.fail_next(method, status=500, effect=effect, drop=self._rng.random() < 0.5)
 
-        wind = asyncio.create_task(blow()) if self._trouble else None
+        wind = asyncio.create_task(blow())
         try:
             yield
         finally:
-            if wind is not None:
-                wind.cancel()
-                await asyncio.wait([wind])
+            wind.cancel()
+            await asyncio.wait([wind])
 
     # --- at the end
 

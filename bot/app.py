@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slack_bolt.async_app import AsyncApp
@@ -94,7 +95,7 @@ class Hermes:
         self.chat = await self._slack()
         await check_app_token(self._app_token, self.config.slack_api_url)
         self.runner = await self._engine()
-        commands = Commands(self._registry, self._missing, outside_link)
+        commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
         self.door = Door(self.db, self.runner, self._policy, commands)
         await self._open_doors()
 
@@ -130,7 +131,7 @@ class Hermes:
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
         await self._servers()
-        commands = Commands(self._registry, self._missing, outside_link)
+        commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
         world = World(
             rules=rules_of(config, self.chat.me.user, self.chat.me.team),
             known=Acquaintances(),

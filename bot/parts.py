@@ -87,9 +87,9 @@ def unborne(config: Config, tools: Iterable[str], servers: McpSettings) -> list[
     return sorted(key for key in config.tools.rules if key not in known and not key.startswith(prefixes))
 
 
-def outside_link(channel: str, root: str, label: str) -> str:
+def outside_link(workspace: str, channel: str, root: str, label: str) -> str:
     """Return a link to a thread that Slack opens in place."""
-    return f"[{label}](https://slack.com/archives/{channel}/p{root.replace('.', '')})"
+    return f"[{label}]({workspace}archives/{channel}/p{root.replace('.', '')})"
 
 
 def render_answer(answer: Answer) -> dict[str, Any]:

@@ -98,7 +98,7 @@ CONCEPTS: dict[Intent, list[Concept]] = {
         (2, r"\b(?:gist|who said what)\b|\bwhat(?:'s| has| is)? (?:been )?(?:going on|happening"
             r"|up)\b.{0,8}\b(?:here|thread)\b"),
         (1, r"\b(?:thread|conversation|discussion|chat|messages?|talk|talking|talked|discuss(?:ed|ing)?)\b"),
-        (1, r"线程|话题|对话|讨论|聊|消息|讨论串"),
+        (1, r"线程|消息列|话题|对话|讨论|聊|消息|讨论串"),
         (1, r"\b(?:read|earlier|above|so far|before|back|happened|happening|history|previous|over|decided|agreed"
             r"|here)\b"),
         (1, r"上面|刚才|之前|前面|到目前|至今|回顾|读|说了|聊了|讲了|过程|看看"),

@@ -15,17 +15,16 @@ WORDS: dict[str, tuple[str, str]] = {
         "我可以演示：\n"
         "- **流式回答**：让我详细地讲一讲\n"
         "- **工具**：某个地方的时间，或这里的文件及其内容\n"
-        "- **本线程**：让我读一遍\n"
+        "- **本消息列**：让我读一遍\n"
         "- **审批**：让我在别的频道发消息，或写一个文件，由您用按钮决定\n"
         "- **记忆**：告诉我一件要记住的事，再问我知道您什么",
     ),
     "about": (
         "I am a demonstration{name}: a small set of rules behind a real Chat Completions address, so that everything "
-        "around me can be tried without an account. {can}\n\nSet OPENAI_API_KEY, or OPENAI_BASE_URL and "
-        "HERMES_MODEL, to "
-        "have a real model here.",
+        "around me can be tried without an account. {can}\n\nSet `HERMES_MODEL`, with `OPENAI_API_KEY` or "
+        "`OPENAI_BASE_URL`, to have a real model here.",
         "我只是演示{name}：一小组规则，放在真实的 Chat Completions 地址后面，这样无需账号也能试用其余的一切。{can}\n\n"
-        "设置 OPENAI_API_KEY，或者 OPENAI_BASE_URL 和 HERMES_MODEL，这里就会换成真正的模型。",
+        "设置 `HERMES_MODEL`，以及 `OPENAI_API_KEY` 或 `OPENAI_BASE_URL`，这里就会换成真正的模型。",
     ),
     "story": (
         "Here is a longer answer, so that you can watch it arrive piece by piece.\n\n"
@@ -40,7 +39,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "**It is over.** The answer is complete here and in the books, and can be looked up later.",
         "下面是一段较长的回答，您可以看着它一点一点地出现。\n\n"
         "**消息来了。**在告诉 Slack 已经收到之前，它先被写下来，所以即使崩溃也不会丢失。"
-        "然后开始一个回合：线程里说过的话、您要求记住的事、"
+        "然后开始一个回合：消息列里说过的话、您要求记住的事、"
         "可用的工具，一起交给模型，它的回答就像现在这样流式返回。\n\n"
         "**模型要用工具。**只读的工具立即运行，并显示为卡片；会改变东西、或在别处发言的，"
         "要等人来决定：出现一个带按钮的问题，写明将要做的事。"
@@ -83,7 +82,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "I would post in {channel}; this may need your approval.",
         "我准备在 {channel} 发消息；这可能需要您批准。",
     ),
-    "doing_thread": ("I read this thread.", "我读一下这个线程。"),
+    "doing_thread": ("I read this thread.", "我读一下这个消息列。"),
     "doing_remember": ("I make a note of that.", "我记一下。"),
     "doing_recall": ("I look up what I may know.", "我查一下我知道什么。"),
     "doing_forget": ("I look for that memory first.", "我先找到那条记忆。"),
@@ -102,9 +101,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "posted": ("Done: the message is posted in {channel}.", "完成：消息已发到 {channel}。"),
     "thread": (
         "This thread has {n} messages by {who}. The last ones:\n{lines}",
-        "这个线程有 {n} 条消息，参与者：{who}。最近的几条：\n{lines}",
+        "这个消息列有 {n} 条消息，参与者：{who}。最近的几条：\n{lines}",
     ),
-    "thread_empty": ("This thread is empty.", "这个线程是空的。"),
+    "thread_empty": ("This thread is empty.", "这个消息列是空的。"),
     "remembered": ("I will remember: {content}", "我记住了：{content}"),
     "recalled": ("This is what I know of you:\n{lines}", "关于您，我知道：\n{lines}"),
     "recalled_none": (

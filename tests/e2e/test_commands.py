@@ -27,7 +27,9 @@ async def test_help_status_tools_and_new_are_answered(team: Team) -> None:
         answer = await team.sim.command(ANA, GENERAL, "/hermes", words)
         assert wanted in answer.text
         assert answer.replies[0].ephemeral
-    assert root.replace(".", "") in str((await team.sim.command(ANA, GENERAL, "/hermes", "status")).payload)
+    assert f"{team.sim.url}/archives/{GENERAL}/p{root.replace('.', '')}" in str(
+        (await team.sim.command(ANA, GENERAL, "/hermes", "status")).payload
+    )
     assert "nothing for you" in (await team.sim.command(BEN, GENERAL, "/hermes", "status")).text
 
 

@@ -28,6 +28,7 @@ OF_METHOD = {
     "chat.startStream": {"chat:write"},
     "chat.stopStream": {"chat:write"},
     "chat.update": {"chat:write"},
+    "conversations.history": {f"{place}:history" for place in PLACES},
     "conversations.info": {f"{place}:read" for place in PLACES},
     "conversations.replies": {f"{place}:history" for place in PLACES},
     "users.info": {"users:read"},
@@ -62,6 +63,11 @@ class Recorder:
     def action(self, name: object) -> Any:
         self.actions.append(name)
         return lambda listener: listener
+
+    def shortcut(self, name: object) -> Any:
+        return lambda listener: listener
+
+    view = view_closed = shortcut
 
     def error(self, listener: object) -> None:
         pass

@@ -104,6 +104,7 @@ SAID = {
         "give me the gist of this discussion",
         "who said what in this thread?",
         "总结一下这个线程",
+        "读一下这个消息列",
         "大家刚才聊了什么",
         "把上面的对话读一遍",
         "what was decided above?",

@@ -40,7 +40,7 @@ from bot.session.prompt import VERSION
 from bot.session.runner import Runner
 from bot.session.world import World
 from bot.slack.chat import SlackChat
-from bot.web import OutsideView
+from bot.web import OutsideView, has_room
 from handlers.register import register
 from handlers.socket import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
@@ -244,7 +244,7 @@ class Hermes:
     async def _checks(self) -> dict[str, bool]:
         try:
             await self.db.write(lambda tx: None)
-            writable = True
+            writable = await asyncio.to_thread(has_room, self.db.path)
         except StorageError:
             writable = False
         return {"socket": self.socket.alive, "database": writable}

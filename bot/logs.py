@@ -16,6 +16,9 @@ LOUD = ("slack_bolt", "slack_sdk", "aiosqlite", "httpx2", "openai", "apscheduler
 
 _about: ContextVar[Mapping[str, object]] = ContextVar("about", default={})  # noqa: B039 - never changed in place
 
+# Bolt reads SLACK_BOT_TOKEN itself and then says at every start that it does not need it.
+NOT_NEWS = ("As you gave `client` as well", "As `installation_store` or `authorize` has been used")
+
 
 def about(**ids: object) -> None:
     """Put ids (session, turn, call) on every line that this task and those it starts write from now on."""
@@ -56,6 +59,7 @@ def set_up(level: str, secrets: Iterable[str]) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    handler.addFilter(lambda record: not str(record.msg).startswith(NOT_NEWS))
     logging.captureWarnings(True)
     for name in LOUD:
         logging.getLogger(name).setLevel(max(logging.getLevelName(level), logging.WARNING))

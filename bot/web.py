@@ -1,13 +1,26 @@
 """The outside view: `/healthz`, `/readyz` and `/metrics` on loopback."""
 
 import asyncio
+import os
+import shutil
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from aiohttp import web
 
 Check = Callable[[], Awaitable[dict[str, bool]]]
 
 CHECK_SECONDS = 5.0
+
+LEAST_FREE = 1024 * 1024  # bytes; below it the next commit may fail
+
+
+def has_room(file: Path) -> bool:
+    """Tell whether a database may grow where it stands; reads only."""
+    try:
+        return os.access(file, os.W_OK) and shutil.disk_usage(file.parent).free >= LEAST_FREE
+    except OSError:
+        return False
 
 
 class OutsideView:

@@ -42,6 +42,17 @@ async def stopped(hermes: HermesProcess, number: signal.Signals) -> None:
     said = hermes.out + hermes.err
     assert not [secret for secret in (BOT_TOKEN, APP_TOKEN, KEY, "ticket=") if secret in said]
     assert not [line for line in hermes.lines() if line["level"] in ("error", "critical")]
+    assert "slack_bolt" not in hermes.err
+
+
+async def connected(address: str) -> None:
+    """Wait for the MCP server: on a busy machine it takes longer to start than a turn waits for it."""
+
+    async def numbers() -> str:
+        async with aiohttp.ClientSession() as http, http.get(f"{address}/metrics") as answer:
+            return await answer.text()
+
+    await until(numbers, lambda text: 'hermes_mcp_up{server="t"} 1.0' in text, 60)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -75,7 +86,7 @@ async def test_a_child_that_resists_and_is_in_a_call_goes_too(
     steps = [calls(("t_spawn", {"detached": True})), calls(("t_stubborn", {}))]
     model.reply(*steps, calls(("t_block", {"file": str(blocked)})))
     async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
-        await hermes.ready()
+        await connected(await hermes.ready())
         await sim.wait_connected()
         await sim.say(ANA, GENERAL, "@hermes work")
 

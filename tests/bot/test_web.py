@@ -1,12 +1,13 @@
 """The outside view over real sockets: alive, ready or not and why, and the numbers."""
 
 import asyncio
+from pathlib import Path
 
 import aiohttp
 import pytest
 
 from bot.metrics import Metrics, Stored
-from bot.web import OutsideView
+from bot.web import OutsideView, has_room
 
 
 async def look(address: str, path: str) -> tuple[int, str, str]:
@@ -47,6 +48,14 @@ def test_every_promised_number_is_there() -> None:
         'hermes_mcp_up{server="gone"} 0.0',
     ):
         assert line in lines
+
+
+def test_a_database_has_room_while_its_file_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "hermes.db"
+    assert not has_room(file)
+    file.touch()
+    assert has_room(file)
+    assert not has_room(tmp_path / "nowhere/hermes.db")
 
 
 async def test_readiness_says_what_is_missing() -> None:

@@ -30,6 +30,15 @@ async def test_it_is_ready_while_its_socket_is(team: Team) -> None:
     assert (await look(team, "/healthz"))[0] == 200
 
 
+async def test_it_is_not_ready_when_its_database_is_gone(team: Team) -> None:
+    team.hermes.db.path.unlink()
+
+    async def ready() -> dict[str, bool]:
+        return json.loads((await look(team, "/readyz"))[1])
+
+    await until(ready, {"ok": False, "socket": True, "database": False})
+
+
 async def test_it_counts_turns_tools_approvals_memories_and_servers(start: Start) -> None:
     team = await start(mcp_servers={"good": tiny("plain"), "bad": tiny("exits")})
     steps = calls(("current_time", {}), ("post_message", {"channel": GENERAL, "text": "hi"}))

@@ -26,6 +26,7 @@ from bot.parts import (
     servers_of,
     tools_of,
     unborne,
+    unwritable,
 )
 from bot.ports import ChatError, Clock
 from bot.servers import hub_of
@@ -104,10 +105,7 @@ class Hermes:
             self._stack.callback(lock.release)
             await asyncio.to_thread(self.config.files_root.mkdir, parents=True, exist_ok=True)
         except OSError as error:
-            raise StartError(
-                f"cannot write {error.filename or lock.path} ({error.strerror or type(error).__name__}): "
-                "make the folder writable for this user, or set HERMES_DATA_DIR to another"
-            ) from error
+            raise StartError(unwritable(lock.path, error)) from error
 
     @property
     def _app_token(self) -> str:

@@ -15,7 +15,7 @@ from bot.config_file import variables
 from bot.config_load import ConfigError, load
 from bot.ending import unless, until_signalled
 from bot.lock import InstanceLock, LockedError
-from bot.parts import server_problems, servers_of
+from bot.parts import server_problems, servers_of, unwritable
 from storage.db import StorageError, sqlite_path
 
 log = logging.getLogger(__name__)
@@ -96,14 +96,12 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _migrate(_: argparse.Namespace) -> int:
-    config = _ready(load(required=False))
+    config = _ready(load(required=False, check_servers=server_problems))
     lock = InstanceLock(sqlite_path(config.database_url))
     try:
         lock.acquire()
     except OSError as error:
-        raise StartError(
-            f"cannot write {lock.path} ({error.strerror}): set HERMES_DATA_DIR to another folder"
-        ) from None
+        raise StartError(unwritable(lock.path, error)) from None
     try:
         print(asyncio.run(inspection.migrated(config.database_url)))
     finally:
@@ -135,8 +133,8 @@ async def serve(config: Config, stop: asyncio.Event) -> int:
     """Run the bot until `stop` is set."""
     hermes = Hermes(config)
     if await unless(stop, hermes.start()):
-        print(f"hermes: ready ({hermes.address})", flush=True)
         try:
+            print(f"hermes: ready ({hermes.address})", flush=True)
             await stop.wait()
         finally:
             await hermes.stop()

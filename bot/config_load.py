@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.config import DEFAULT_SLACK_API, Config, Environment
-from bot.config_file import ConfigFile, variables
+from bot.config_file import DOTENV, ConfigFile, variables
+from storage.db import sqlite_path
 
 Servers = Path | dict[str, Any]
 CheckServers = Callable[[Servers, Mapping[str, str]], list[str]]
@@ -67,7 +68,8 @@ class _Loading:
         servers = self._found.get("mcp_servers")
         if isinstance(servers, Path | dict):
             self.problems += check_servers(servers, self._known)
-        self.problems += [*self._missing(), *self._unknown_roles(), *(_unfit(config) if config else ())]
+        kept = [self._file.path] if self._file is not None else []
+        self.problems += [*self._missing(), *self._unknown_roles(), *(_unfit(config, kept) if config else ())]
         if self.problems or config is None:
             raise ConfigError([self._hide(problem) for problem in self.problems])
         return config
@@ -198,15 +200,17 @@ def _tokens(env: Environment) -> list[str]:
     return problems
 
 
-def _unfit(config: Config) -> list[str]:
-    """Return what is wrong with a valid configuration in this place."""
+def _unfit(config: Config, kept: list[Path]) -> list[str]:
+    """Return what is wrong with a valid configuration in this place; `kept` are files that no tool may read."""
     problems = []
-    prompt, files, data = config.model.system_prompt_file, config.files_root, config.data_dir.absolute()
+    prompt, files = config.model.system_prompt_file, config.files_root
+    kept = [config.data_dir, sqlite_path(config.database_url), *kept, *([DOTENV] if DOTENV.exists() else [])]
+    inside = [str(path) for path in kept if path.resolve().is_relative_to(files.resolve())]
     if prompt is not None and not prompt.is_file():
         problems.append(f"model.system_prompt_file: {prompt} is not a file")
     if files.exists() and not files.is_dir():
         problems.append(f"tools.files_root: {files} is not a folder")
-    elif data.resolve().is_relative_to(files.absolute().resolve()):
-        # the file tools would read every person's memories in it
-        problems.append(f"tools.files_root: {files} contains the data folder {config.data_dir}; choose another folder")
+    elif inside:
+        # the file tools would read every person's memories, or the keys
+        problems.append(f"tools.files_root: {files} contains {', '.join(inside)}; choose a folder of its own")
     return problems

@@ -8,15 +8,24 @@ from pydantic import SecretStr
 from bot.app import Hermes, StartError
 from bot.config import Config, ModelConfig
 from bot.ending import unless
+from bot.lock import InstanceLock
+from bot.parts import unwritable
 from bot.simulator.demonstration import Demonstration
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
+from storage.db import sqlite_path
 
 BANNER = "Demonstration model: a small program, no language model. Set OPENAI_API_KEY and HERMES_MODEL for a real one."
 
 
 async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
-    """Run simulator and bot until `stop` is set. Raises StartError."""
+    """Run simulator and bot until `stop` is set. Raises StartError, and LockedError for a second start."""
+    lock = InstanceLock(sqlite_path(config.database_url))
+    try:
+        lock.acquire()  # before the page's port, which the first one has taken too
+        lock.release()
+    except OSError as error:
+        raise StartError(unwritable(lock.path, error)) from error
     async with AsyncExitStack() as stack:
         model = config.model
         if model.name is None:

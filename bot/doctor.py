@@ -139,6 +139,8 @@ async def _slack(config: Config) -> list[Finding]:
 
 
 def _scopes(granted: str) -> Finding:
+    if not granted:
+        return Finding("scopes", True, "Slack did not say which are granted")
     wanted = app_of(installed_manifest()).scopes
     missing = sorted(wanted - {scope.strip() for scope in granted.split(",")})
     if missing:

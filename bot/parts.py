@@ -106,6 +106,12 @@ def refused(error: ChatError, address: str) -> str:
     return f"SLACK_BOT_TOKEN is not accepted ({error.code}): {remedy}"
 
 
+def unwritable(path: Path, error: OSError) -> str:
+    """Return what to do about a place that cannot be written, in one line."""
+    what = f"cannot write {error.filename or path} ({error.strerror or type(error).__name__})"
+    return f"{what}: make the folder writable for this user, or set HERMES_DATA_DIR to another"
+
+
 def model_of(config: Config) -> OpenAIModel:
     """Return the configured model; its owner closes it."""
     return OpenAIModel(_model_settings(config))

@@ -3,11 +3,6 @@
 from typing import Any
 
 TEXTS: dict[str, tuple[str, str]] = {
-    # --- general
-    "error.generic": (
-        "Something went wrong on my side. Your message is kept; please try again in a moment.",
-        "我这边出了点问题。您的消息已保留，请稍后再试。",
-    ),
     # --- session
     "access.refused": (
         "I may not work for you here: my settings leave out guests, people of other organisations, or people and "
@@ -153,6 +148,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "card.votes": ("Approved so far by {who}", "目前已批准：{who}"),
     "card.not_requester": ("Whoever asked may not approve, only deny.", "请求人不能批准，只能拒绝。"),
+    "card.not_requester_unknown": ("Whoever asked may not answer this.", "请求人不能回答此问题。"),
     "card.expires": ("Expires {when}", "到期时间：{when}"),
     "card.approve": ("Approve", "批准"),
     "card.deny": ("Deny", "拒绝"),
@@ -351,3 +347,8 @@ def chinese(locale: str) -> bool:
 def say(key: str, locale: str, **values: Any) -> str:
     """Return the sentence in the person's language, with values filled in. Raises KeyError for an unknown key."""
     return TEXTS[key][1 if chinese(locale) else 0].format(**values)
+
+
+def both(key: str) -> str:
+    """Return the sentence in both languages, for someone whose own cannot be looked up. KeyError for an unknown key."""
+    return "\n\n".join(TEXTS[key])

@@ -13,10 +13,17 @@ CHECK_SECONDS = 5.0
 class OutsideView:
     """A small HTTP server. `checks` returns what readiness needs, by name; `metrics` the exposition text."""
 
-    def __init__(self, port: int, checks: Check, metrics: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(
+        self,
+        port: int,
+        checks: Check,
+        metrics: Callable[[], Awaitable[bytes]],
+        patience: float = CHECK_SECONDS,
+    ) -> None:
         self._port = port
         self._checks = checks
         self._metrics = metrics
+        self._patience = patience
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> str:
@@ -46,7 +53,7 @@ class OutsideView:
 
     async def _readyz(self, _: web.Request) -> web.Response:
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
+            async with asyncio.timeout(self._patience):
                 found = await self._checks()
         except TimeoutError:
             found = {"answered_in_time": False}

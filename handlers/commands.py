@@ -4,7 +4,8 @@ from typing import Any
 
 from bot.session.door import Door
 from bot.session.slacktext import clean
-from handlers.buttons import Ack, Render
+from handlers.buttons import Ack, Render, not_stored
+from storage.db import StorageError
 
 
 class SlashCommands:
@@ -16,5 +17,9 @@ class SlashCommands:
 
     async def run(self, body: dict[str, Any], ack: Ack) -> None:
         name, text = str(body.get("command", "")), clean(str(body.get("text") or ""))
-        answer = await self._door.command(name, text, str(body.get("user_id", "")), str(body.get("channel_id", "")))
+        user, channel = str(body.get("user_id", "")), str(body.get("channel_id", ""))
+        try:
+            answer = await self._door.command(name, text, user, channel)
+        except StorageError as error:
+            answer = not_stored(error)
         await ack(**self._render(answer), response_type="ephemeral")

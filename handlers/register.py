@@ -28,7 +28,10 @@ def register(app: AsyncApp, door: Door, render: Render) -> None:
         app.action(action)(buttons.memory)
     for name in COMMANDS:
         app.command(name)(commands.run)
-    app.action(re.compile(".*"))(buttons.outdated)
+    anything = re.compile(".*")
+    app.action(anything)(buttons.outdated)
+    for kind in (app.shortcut, app.view, app.view_closed):
+        kind(anything)(buttons.outdated)
     app.error(_failed)
 
 

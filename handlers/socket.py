@@ -67,6 +67,7 @@ class Socket:
         self._app, self._token = app, app_token
         self._clock, self._patience = clock, patience or Patience()
         self._greeted: Any = None  # the connection that has said hello
+        self._left_alone = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -116,6 +117,10 @@ class Socket:
     async def _replace(self) -> None:
         client = self._handler.client if self._handler else None
         if client is None:
+            return
+        client.wss_uri = None  # the SDK's own loop asks for a new address now
+        self._left_alone = client.connect_operation_lock.locked() and not self._left_alone
+        if self._left_alone:  # that loop is at work; once more, and it hangs
             return
         connecting = self._tasks[0]
         if not connecting.done():  # it asks the same used-up address for ever, or waits for a hand-shake

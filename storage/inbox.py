@@ -119,6 +119,13 @@ def count_waiting(tx: Tx, session: str) -> int:
     return tx.execute(_COUNT, {"session": session}).scalar_one()
 
 
+def waits(tx: Tx, session: str, user: str) -> bool:
+    """Tell whether a message of this person waits to be answered."""
+    mine = (inbox.c.session == session, inbox.c.user == user, inbox.c.state == "waiting")
+    query = select(inbox.c.id).where(*mine, inbox.c.kind == "message", inbox.c.addressed).limit(1)
+    return tx.execute(query).first() is not None
+
+
 def authors(tx: Tx, thread: Thread) -> set[str]:
     """Return who has written in a thread, as far as any of its sessions has stored it."""
     same = [sessions.c[k] == v for k, v in asdict(thread).items()]

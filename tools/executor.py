@@ -79,8 +79,9 @@ class Executor:
                 break
             await self._pause(number - first, cancel)
             number += 1
-        fields = {"tool": tool.name, "call": call.id, "state": outcome.state.value, "attempt": number}
-        log.info("a tool call ended", extra={**fields, "seconds": round(self._now() - began, 3)})
+        ids = {"session": call.session, "turn": call.turn, "call": call.id}
+        how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - began, 3)}
+        log.info("a tool call ended", extra={"tool": tool.name, **ids, **how})
         return outcome
 
     async def close(self) -> None:

@@ -1,6 +1,7 @@
 """People and places in memory: they are looked at many times in a turn and change about once a day."""
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TypeVar
 
 from bot.session.follow_ups import stale
@@ -51,6 +52,12 @@ class Acquaintances:
         """Store or refresh a conversation."""
         people.put_place(tx, place, now)
         self._places[place.team, place.channel] = (place, now)
+
+    def shared_now(self, tx: Tx, team: str, channel: str) -> None:
+        """A channel that another organisation joined is theirs too from now on: no memory waits for a look-up."""
+        known = self._place(tx, team, channel)
+        if known is not None and not known[0].shared:
+            self.learn_place(tx, replace(known[0], shared=True), known[1])
 
     def locale(self, tx: Tx, team: str, user: str) -> str:
         """Return a person's locale, English for one not known."""

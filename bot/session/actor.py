@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, Protocol
 
+from bot import logs
 from bot.session import effects as do
 from bot.session.asking import ask
 from bot.session.calling import broken_inside, run_tool
@@ -81,6 +82,7 @@ class Actor:
 
     async def _run(self, takeover: Takeover | None) -> None:
         broken = True
+        logs.about(session=self.id)
         try:
             if takeover is not None:
                 self._take_over(takeover)
@@ -212,6 +214,7 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel) -> None:
+        logs.about(turn=act.turn)
         try:
             if act.number == 1:
                 await self.deps.ready()
@@ -228,6 +231,7 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
+        logs.about(call=act.call)
         await self._voice.join(self._known())
         try:
             event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))

@@ -7,6 +7,7 @@ from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session.approving import stop_here
 from bot.session.prompt import local
+from bot.session.slacktext import mentioned_users, readable
 from bot.session.world import Spoken, World
 from bot.texts import say
 from storage import sessions
@@ -46,7 +47,7 @@ class Commands:
     def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
         """Answer a `!word` in a thread; what is about one person's memory only they see."""
         person, place = known(tx, world, row.user, session.thread.channel, session)
-        word, rest = row.data["word"], row.data["rest"]
+        word, rest = row.data["word"], typed(tx, world, row.data["rest"])
         match word:
             case "new":
                 return Spoken(say("command.new_done", person.locale), closes=True)
@@ -81,7 +82,7 @@ class Commands:
 
     def _tools(self, locale: str) -> str:
         rows = self.registry.describe(locale)
-        lines = [f"• `{r.name}` – {r.line} ({r.effect_word}, {r.decision_word})" for r in rows]
+        lines = [f"- `{r.name}` – {r.line} ({r.effect_word}, {r.decision_word})" for r in rows]
         if not lines:
             lines = [say("command.tools_none", locale)]
         if servers := self.missing():
@@ -98,3 +99,9 @@ def known(tx: Tx, world: World, user: str, channel: str, session: Session | None
         return person, found
     kind = session.kind if session else "im" if channel.startswith("D") else "private"
     return person, Place(team, channel, kind, session.shared if session else False)
+
+
+def typed(tx: Tx, world: World, text: str) -> str:
+    """Return a command's words as they were typed: Slack escapes signs and sends ids for names."""
+    named = {user: world.known.person(tx, world.rules.team, user) for user in mentioned_users(text)}
+    return readable(text, {user: person.name for user, person in named.items() if person is not None})

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session import approving
+<<<<<<< HEAD
 from bot.session.commands import Commands, known
 from bot.session.follow_ups import addressed, may_use
+=======
+from bot.session.commands import Commands, known, typed
+from bot.session.follow_ups import may_use
+>>>>>>> main
 from bot.session.intake import receive
 from bot.session.learning import meet
 from bot.session.runner import Runner
+from bot.session.transition import at_rest
 from bot.session.world import World
 from bot.texts import say
 from storage import sessions
@@ -99,6 +105,7 @@ class Door:
         person, place = known(tx, self._world, user, channel)
         if (refusal := _refusal(tx, self._world, user, channel)) is not None:
             return Answer(say(refusal, person.locale)), []
+        text = typed(tx, self._world, text)
         if name == "/memory":
             return memory_commands.run(tx, person, place, text, self._world.now()), []
         return self._commands.hermes(tx, self._world, person, place, text)
@@ -128,5 +135,7 @@ def _stop_thread(tx: Tx, world: World, thread: Thread, user: str) -> tuple[str |
         return None, None
     if (refusal := _refusal(tx, world, user, thread.channel)) is not None:
         return None, refusal
+    if at_rest(session) and not session.calls:
+        return None, "command.stop_none"
     approving.leave_stop(tx, world, session.id, user)
     return session.id, None

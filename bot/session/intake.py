@@ -28,6 +28,8 @@ NOTHING = Received()
 def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now: float) -> Received:
     """Store what arrived; the same event, or the other event of the same message, changes nothing."""
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
+    if incoming.shared:
+        known.shared_now(tx, incoming.team, incoming.channel)
     match incoming.kind:
         case "message":
             return _message(tx, session, incoming, rules, known, now)
@@ -56,19 +58,19 @@ def _message(
     row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
     if access == "refused" and heard:
         row["state"] = "refused"
+    told = inbox.waits(tx, session.id, incoming.user)
     if inbox.put(tx, row) is None:
         return NOTHING
-    return Received(session.id, True, heard, _tell(session, incoming.user, heard, access, full))
+    return Received(session.id, True, heard, _tell(session, incoming.user, access, full, told) if heard else None)
 
 
-def _tell(session: Session, user: str, heard: bool, access: str, full: bool) -> str | None:
-    if not heard:
-        return None
+def _tell(session: Session, user: str, access: str, full: bool, told: bool) -> str | None:
     if access == "refused":
         return "access.refused"
     if full:
         return "queue.full"
-    return "queue.waits" if session.phase in AT_WORK and user != session.requester else None
+    behind = session.phase in AT_WORK and user != session.requester
+    return "queue.waits" if behind and not told else None
 
 
 def _authors(tx: Tx, session: Session, me: str) -> set[str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bot.session.actor import Actor
 from bot.session.deps import Deps
+from bot.session.learning import meet
 from bot.session.owed import Takeover, read_takeovers, tell
 from storage import sessions
 from storage.records import Thread
@@ -44,8 +45,14 @@ class Runner:
         self._courtesy(self.deps.chat.set_status(thread, "processing"))
 
     def tell(self, thread: Thread, user: str, key: str) -> None:
-        """Whisper a sentence to someone, without waiting for it."""
-        self._courtesy(tell(self.deps, thread, user, key))
+        """Whisper a sentence to someone in their language, without waiting for it."""
+        self._courtesy(self._tell(thread, user, key))
+
+    async def _tell(self, thread: Thread, user: str, key: str) -> None:
+        try:
+            await meet(self.deps, user, thread.channel)
+        finally:
+            await tell(self.deps, thread, user, key)
 
     async def resume_all(self) -> int:
         """Take over everything that an earlier process owed; return how many sessions that are."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-TOKEN = re.compile(r"<([^<>\n]+)>")
+TOKEN = re.compile(r"<([@#!][^<>\n]+|[A-Za-z][\w+.-]*:[^<>\n]+)>")  # a mention or an address; other signs are typed
 USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
 BROADCASTS = ("here", "channel", "everyone")

@@ -100,14 +100,15 @@ def standing(approval: Approval, locale: str) -> list[str]:
     rule = approval.rule
     names = [user(approval.requester if one == "requester" else one) for one in rule.approvers[:50]]
     who = ", ".join(dict.fromkeys(names)) + (" …" if len(rule.approvers) > 50 else "")
-    if rule.quorum > 1:
+    asks = approval.kind == "approval"  # about a lost outcome one answer is enough: it is knowledge, not permission
+    if asks and rule.quorum > 1:
         lines = [say("card.who_quorum", locale, who=who, votes=len(approval.votes), quorum=rule.quorum)]
     else:
         lines = [say("card.who", locale, who=who)]
-    if approval.votes:
+    if asks and approval.votes:
         lines.append(say("card.votes", locale, who=", ".join(user(vote) for vote in approval.votes)))
     if rule.not_requester:
-        lines.append(say("card.not_requester", locale))
+        lines.append(say("card.not_requester" if asks else "card.not_requester_unknown", locale))
     lines.append(say("card.expires", locale, when=moment(approval.expires)))
     return lines
 
@@ -117,6 +118,8 @@ def outcome(card: Card) -> str:
     approval = card.approval
     people = ", ".join(user(one) for one in approval.decided_by) or say("card.nobody", card.locale)
     key = OUTCOMES.get((approval.kind, approval.status))
+    if approval.status == "skipped" and not approval.decided_by:
+        key = "card.unknown_expired"  # nobody skipped it: its time ran out
     return say(key, card.locale, who=people) if key else approval.status
 
 

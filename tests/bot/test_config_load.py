@@ -32,49 +32,50 @@ def test_nothing_but_tokens_and_a_model_is_needed(around: Surroundings) -> None:
     )
 
 
+MISTAKES = """
+model: {temperature: hot, api_key: "${NOPE}", base_url: localhost}
+session: {max_steps: 0, follow_ups: sometimes, budget: {system: 0.9}}
+roles: {lead: [S0123456789]}
+tools: {extra: ./x, post_message: {risk: maybe, approvers: "role:boss"}, write_file: {approvers: [bob]}}
+jobs: {prune: "1 2 3", timezone: Mars/Olympus}
+mcp_servers: {a: {}, b: {url: "${B}"}}
+slack: {mode: http}
+limits: {}
+database_url: x
+"""
+COMPLAINTS = (
+    "HERMES_HTTP_PORT: ",
+    "HERMES_LOG_LEVEL: ",
+    "HERMES_DATABASE_URL: names mysql",
+    "model.temperature: ",
+    "model.api_key: ${NOPE} is not set",
+    "model.base_url: must be an http",
+    "session.max_steps: ",
+    "session.follow_ups: ",
+    "session.budget: the shares add up to 1.72",
+    "roles.lead.0: a user group",
+    "tools.extra: unknown key",
+    "tools.post_message.risk: ",
+    "tools.post_message.approvers: there is no role:boss",
+    "tools.write_file.approvers: must be",
+    "jobs.prune: ",
+    "jobs.timezone: 'Mars/Olympus' is not a time zone",
+    "mcp_servers: a: ",
+    "mcp_servers: b: ",
+    "slack.mode: ",
+    "limits: unknown key",
+    "database_url: is not a key; it comes from the environment (HERMES_DATABASE_URL)",
+    "SLACK_BOT_TOKEN is missing",
+    "SLACK_APP_TOKEN is missing",
+    "a model endpoint or key is set (OPENAI_BASE_URL, or in the file) but no model",
+)
+
+
 def test_every_problem_is_named_at_once(around: Surroundings) -> None:
     around.set(HERMES_HTTP_PORT="many", HERMES_LOG_LEVEL="loud", HERMES_DATABASE_URL="mysql://h/db")
-    around.say(
-        """
-        model: {temperature: hot, api_key: "${NOPE}", base_url: localhost}
-        session: {max_steps: 0, follow_ups: sometimes, budget: {system: 0.9}}
-        roles: {lead: [S0123456789]}
-        tools: {extra: ./x, post_message: {risk: maybe, approvers: "role:boss"}, write_file: {approvers: [bob]}}
-        jobs: {prune: "1 2 3", timezone: Mars/Olympus}
-        mcp_servers: {a: {}, b: {url: "${B}"}}
-        slack: {mode: http}
-        limits: {}
-        database_url: x
-        """
-    )
+    around.say(MISTAKES)
     named = "\n".join(problems(required=True))
-    for place in (
-        "HERMES_HTTP_PORT: ",
-        "HERMES_LOG_LEVEL: ",
-        "HERMES_DATABASE_URL: names mysql",
-        "model.temperature: ",
-        "model.api_key: ${NOPE} is not set",
-        "model.base_url: must be an http",
-        "session.max_steps: ",
-        "session.follow_ups: ",
-        "session.budget: the shares add up to 1.72",
-        "roles.lead.0: a user group",
-        "tools.extra: unknown key",
-        "tools.post_message.risk: ",
-        "tools.post_message.approvers: there is no role:boss",
-        "tools.write_file.approvers: must be",
-        "jobs.prune: ",
-        "jobs.timezone: 'Mars/Olympus' is not a time zone",
-        "mcp_servers: a: ",
-        "mcp_servers: b: ",
-        "slack.mode: ",
-        "limits: unknown key",
-        "database_url: is not a key; it comes from the environment (HERMES_DATABASE_URL)",
-        "SLACK_BOT_TOKEN is missing",
-        "SLACK_APP_TOKEN is missing",
-        "a model endpoint or key is set (OPENAI_BASE_URL, or in the file) but no model",
-    ):
-        assert place in named
+    assert not [words for words in COMPLAINTS if words not in named], named
     assert "<class" not in named
     assert "function-after" not in named
 
@@ -164,7 +165,15 @@ def test_what_does_not_fit_the_place_is_named(around: Surroundings) -> None:
 def test_the_file_tools_never_reach_the_database(around: Surroundings, root: str) -> None:
     around.say(tools={"files_root": root})
     (problem,) = problems()
-    assert "contains the data folder" in problem
+    assert " contains data, data/hermes.db" in problem
+
+
+def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
+    (around.folder / ".env").write_text("A=1")
+    around.set(HERMES_DATA_DIR="/nowhere/data")
+    around.say(tools={"files_root": "."})
+    (problem,) = problems()
+    assert problem.endswith("contains hermes.yaml, .env; choose a folder of its own")
 
 
 @pytest.mark.parametrize(

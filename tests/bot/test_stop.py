@@ -107,5 +107,10 @@ async def test_the_local_slack_ends_with_its_bot(tmp_path: Path) -> None:
         async with aiohttp.ClientSession() as http, http.get(address) as answer:
             assert answer.status == 200
         assert (tmp_path / "data/dev/hermes.db").exists()
+        (tmp_path / "second").mkdir()
+        port, data = address.rpartition(":")[2].strip("/"), str(tmp_path / "data")
+        async with HermesProcess(tmp_path / "second", "dev", "--port", port, HERMES_DATA_DIR=data) as second:
+            assert await second.ends() == 2
+            assert f"another Hermes (process {hermes.pid})" in second.err
         await stopped(hermes, signal.SIGINT)
         assert "xoxb-real" not in hermes.err

@@ -18,23 +18,26 @@ ANA, BEN, CHO = "U0ANA", "U0BEN", "U0CHO"
 
 
 class HermesDev:
-    """The real command on free ports, with its data in `folder` and nothing of this machine's settings."""
+    """The real command on free ports, run in `folder`, with its data there and nothing of this machine's settings.
 
-    def __init__(self, folder: Path) -> None:
+    `command` replaces the installed `hermes`.
+    """
+
+    def __init__(self, folder: Path, *command: str, **environment: str) -> None:
         self._folder = folder
+        self._command = command or (str(Path(sys.executable).with_name("hermes")),)
+        self._own = {**environment, "HERMES_HTTP_PORT": "0", "HERMES_DATA_DIR": str(folder / "data")}
         self._process: asyncio.subprocess.Process | None = None
         self._log = folder / "stderr"
         self.url = ""
 
     async def __aenter__(self) -> Self:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("HERMES_", "OPENAI_", "SLACK_"))}
-        own = {"HERMES_HTTP_PORT": "0", "HERMES_DATA_DIR": str(self._folder / "data")}
-        command = Path(sys.executable).with_name("hermes")
         with self._log.open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *(command, "dev", "--port", "0"),
+                *(*self._command, "dev", "--port", "0"),
                 cwd=self._folder,
-                env={**inherited, **own},
+                env={**inherited, **self._own},
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )

@@ -18,7 +18,7 @@ from tests.waiting import until
 
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
 HERMES = "U0HERMES"
-PATIENCE = 5.0
+PATIENCE = 10.0
 
 
 class Clock:

@@ -9,7 +9,9 @@ from tests.fakes.model_script import Gate, calls, text
 GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
 
 
-@pytest.mark.parametrize(("user", "channel"), [(GUEST, GENERAL), (STRANGER, SHARED)])
+@pytest.mark.parametrize(
+    ("user", "channel"), [(GUEST, GENERAL), (STRANGER, SHARED), (GUEST, "D0GUEST"), (STRANGER, "D0EXT")]
+)
 async def test_guests_and_outside_people_are_refused_with_a_reason(team: Team, user: str, channel: str) -> None:
     root = await team.mention("hello", user, channel=channel)
     await team.told(user, "may not work for you here", channel)

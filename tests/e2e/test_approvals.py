@@ -187,6 +187,37 @@ async def test_a_tool_that_was_forbidden_meanwhile_does_not_run(start: Start, wo
     assert workshop.begun == []
 
 
+async def test_who_is_no_approver_any_more_cannot_decide_an_old_card(start: Start, workshop: Workshop) -> None:
+    team = await start(tools={"deploy": {"approvers": [BEN, CHO]}})
+    team.model.reply(calls(DEPLOY), text("Deployed."))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    await team.stop()
+    team = await start(tools={"deploy": {"approvers": [CHO]}})
+    await team.click(card, APPROVE, BEN)
+    await team.told(BEN, "not among those who may decide")
+    await team.click(card, APPROVE, CHO)
+    assert await team.answer(root, lambda said: "Deployed." in said)
+    assert workshop.done == ["deploy shop 7"]
+
+
+async def test_another_person_is_served_while_a_card_is_open_and_the_asker_gets_the_outcome(
+    team: Team, workshop: Workshop
+) -> None:
+    team.model.reply(calls(DEPLOY), text("Hello Ben."), text("Deployed, Ana."))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    await team.mention("greet me", BEN, thread=root)
+    assert await team.answer(root, lambda said: "Hello Ben." in said)
+    await team.click(card, APPROVE, BEN)
+    await team.told(BEN, "not among those who may decide")
+    await team.click(card, APPROVE)
+    assert await team.answer(root, lambda said: "Deployed, Ana." in said)
+    assert workshop.done == ["deploy shop 7"]
+    assert "Speaking: ana" in team.prompt()
+    await team.status(root, "active")
+
+
 async def test_a_message_is_answered_while_a_card_is_open_and_the_outcome_follows(
     team: Team, workshop: Workshop
 ) -> None:

@@ -45,6 +45,14 @@ async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
     await team.shown(card, "已被")
 
 
+async def test_a_whisper_to_someone_never_seen_is_in_their_language(team: Team) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})))
+    root = await team.mention("deploy")
+    [card] = await team.open_cards(root)
+    await team.click(card, "hermes_approve", CHO)
+    await team.told(CHO, "您不在可决定此事的人员之列")
+
+
 async def test_a_command_is_answered_though_slack_does_not_say_who_asks(team: Team) -> None:
     await team.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await team.sim.command(ANA, GENERAL, "/memory", "list")
@@ -86,6 +94,15 @@ async def test_a_memory_is_edited_and_forgotten_after_one_question(team: Team) -
     done = await team.click(asked, yes.action_id, value=yes.value, answers=1)
     assert "Forgotten" in done.text or "for good?" in done.text
     assert "remember nothing" in await memory(team, "list")
+
+
+async def test_a_memory_is_kept_as_it_was_typed(team: Team) -> None:
+    await team.mention("hello", BEN)
+    await team.until(lambda: team.model.requests and team.hermes.runner.busy == 0)
+    assert "R&D <at> noon with @ben" in await memory(team, "add R&D <at> noon with <@U0BEN>")
+    root = await team.mention("!memory add Q&A on https://example.com/?a=1&b=2")
+    await team.told(ANA, "Q&A on https://example.com/?a=1&b=2")
+    assert team.said(root) == []
 
 
 async def test_in_a_thread_memory_is_a_whisper_with_working_buttons(team: Team) -> None:

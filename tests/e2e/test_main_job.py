@@ -23,6 +23,23 @@ async def test_an_event_that_comes_twice_is_answered_once(team: Team) -> None:
     assert len(team.model.requests) == 3
 
 
+async def test_a_reply_that_is_sent_to_the_channel_too_is_answered_once_in_the_thread(team: Team) -> None:
+    root = await team.mention("hello")
+    await team.answer(root)
+    await team.sim.say(ANA, GENERAL, "@hermes for all to see", thread_ts=root, broadcast=True)
+    await team.answer(root, lambda said: len(said) == 2)
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert len(team.model.requests) == 2
+
+
+async def test_a_file_is_named_to_the_model_and_said_not_to_be_readable(team: Team) -> None:
+    files = [{"name": "plan.pdf", "mimetype": "application/pdf", "content": "secret"}]
+    root = await team.sim.say(ANA, GENERAL, "@hermes read this", files=files)
+    await team.answer(root)
+    assert "plan.pdf" in team.prompt()
+    assert "not readable" in team.prompt()
+
+
 async def test_a_direct_message_is_answered_in_its_thread(team: Team) -> None:
     team.model.reply(text("Hello."))
     root = await team.sim.say(ANA, "D0ANA", "hi")

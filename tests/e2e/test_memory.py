@@ -42,6 +42,13 @@ async def test_what_was_learnt_in_a_private_channel_stays_there_and_in_the_owner
     assert not await knows(team, GENERAL)
 
 
+async def test_a_channel_that_is_shared_later_recalls_nothing_any_more(team: Team) -> None:
+    await learn(team, GENERAL)
+    assert await knows(team, GENERAL)
+    team.sim.workspace.place(GENERAL).is_ext_shared = True
+    assert not await knows(team, GENERAL)
+
+
 async def test_the_memories_of_a_turn_are_the_same_in_every_step(team: Team) -> None:
     await learn(team, GENERAL)
     team.model.reply(calls(("current_time", {})), text("Seventeen."))
@@ -70,6 +77,18 @@ async def test_the_model_looks_up_and_forgets_only_with_a_yes(team: Team) -> Non
     await team.click(card, "hermes_approve")
     await team.answer(root, lambda said: "Forgotten." in said, channel=DM)
     assert not await knows(team, DM)
+
+
+async def test_a_memory_is_widened_by_its_owners_button_alone(team: Team) -> None:
+    answer = await team.sim.command(ANA, DM, "/memory", f"add {FACT}")
+    [shown] = answer.replies
+    assert "your DM only" in shown.text
+    assert not await knows(team, GENERAL)
+    button = next(b for b in shown.buttons if b.text == "Use everywhere")
+    done = await team.click(shown, button.action_id, value=button.value, answers=1)
+    assert "used everywhere" in done.text
+    assert await knows(team, GENERAL)
+    assert not await knows(team, SHARED)
 
 
 async def test_secrets_are_refused_with_the_reason(team: Team) -> None:

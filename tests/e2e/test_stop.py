@@ -86,6 +86,9 @@ async def test_without_streams_a_button_stops(team: Team) -> None:
     await team.click(message, "hermes_stop")
     await team.answer(root, lambda said: "Stopped by" in str(said))
     await team.until(lambda: not any(m.buttons for m in team.sim.thread(GENERAL, root)))
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    await team.click(message, "hermes_stop", stale=True, value=message.buttons[0].value)
+    await team.told(ANA, "Nothing of yours is running here")
     await team.until(lambda: team.model.dropped == 1)
 
 

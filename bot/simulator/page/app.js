@@ -182,7 +182,7 @@ function drawChannel() {
   $("composer-text").placeholder = here.is_im ? `Message ${cap(state.app)}` : `Message ${here.is_mpim ? "" : "#"}${label(here)} (mention @${state.app})`;
   const tops = [...state.messages.values()].filter((one) => one.channel === state.channel && (!one.thread_ts || one.thread_ts === one.ts || one.subtype === "thread_broadcast"));
   const shown = [...tops, ...onlyMine("")].sort(byTs);
-  const empty = el("li", { class: "empty" }, here.is_im ? `This is the beginning of your conversation with ${cap(state.app)}.` : `This is the beginning of ${label(here)}.`);
+  const empty = el("li", { class: "empty" }, here.is_im ? `This is the beginning of your conversation with ${cap(state.app)}.` : `This is the beginning of ${label(here)}.${here.members.includes(BOT) ? ` Mention @${state.app} to ask for something.` : ""}`);
   fill($("channel-messages"), $("channel-scroll"), shown.length ? shown.map((one) => item(one, false)) : [{ key: here.id, mark: "", make: () => empty }]);
   $("prompts").replaceChildren(...(here.is_im && !tops.length ? state.suggested : []).map((one) =>
     el("button", { type: "button", class: "chip", "data-testid": "prompt", onclick: () => say(one.message, "") }, one.title)));

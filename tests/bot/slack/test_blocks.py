@@ -61,6 +61,20 @@ def test_an_unknown_outcome_asks_with_three_buttons() -> None:
         assert len(settled[-1]["text"]["text"]) > 15
 
 
+def test_about_an_unknown_outcome_one_answer_is_enough() -> None:
+    asked = words(card_blocks(Card(replace(OPEN, kind="unknown", votes=()), "danger")))
+    assert "<@U2>, <@U3>" in asked
+    assert "of 2" not in asked
+    assert "Whoever asked may not answer this." in asked
+
+
+def test_a_question_that_nobody_answered_names_nobody() -> None:
+    card = Card(replace(OPEN, kind="unknown", status="skipped"), "danger")
+    assert "nobody answered" in words(card_blocks(card))
+    answered = replace(card, approval=replace(card.approval, decided_by=("U2",)))
+    assert "<@U2> chose to go on without it" in words(card_blocks(answered))
+
+
 def test_the_card_speaks_the_requesters_language() -> None:
     assert "批准" in words(card_blocks(Card(OPEN, "write", locale="zh-CN")))
 

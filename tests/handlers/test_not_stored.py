@@ -1,0 +1,63 @@
+"""When the store fails, whoever clicked or typed is told that nothing changed, and can do it again."""
+
+from typing import Any
+
+import pytest
+
+from bot.parts import render_answer
+from bot.texts import TEXTS
+from handlers.buttons import Buttons
+from handlers.commands import SlashCommands
+from storage.db import StorageError
+
+CLICK = {
+    "user": {"id": "U0ANA"},
+    "team": {"id": "T0SIM"},
+    "channel": {"id": "C0GENERAL"},
+    "container": {"message_ts": "2.0", "thread_ts": "1.0", "channel_id": "C0GENERAL"},
+    "actions": [{"action_id": "hermes_approve", "value": "ap1"}],
+}
+
+
+class FullDisk:
+    """A door behind which nothing can be stored."""
+
+    async def decide(self, *_: Any) -> None:
+        raise StorageError("disk full")
+
+    stop = press_memory = command = decide
+
+
+class Slack:
+    """What was acknowledged and answered, in order."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+
+    async def ack(self, **body: Any) -> None:
+        self.heard.append(("ack", body))
+
+    async def respond(self, **body: Any) -> None:
+        self.heard.append(("respond", body))
+
+
+@pytest.mark.parametrize("name", ["decide", "stop", "memory"])
+async def test_a_click_is_answered_in_private_and_its_card_stays(name: str) -> None:
+    slack = Slack()
+    await getattr(Buttons(FullDisk(), render_answer), name)(CLICK, slack.ack, slack.respond)
+    assert slack.heard[0] == ("ack", {})
+    kind, body = slack.heard[1]
+    assert kind == "respond"
+    assert body["blocks"][0]["text"] == "\n\n".join(TEXTS["command.failed"])
+    assert (body["replace_original"], body["response_type"]) == (False, "ephemeral")
+
+
+async def test_a_command_is_answered_with_its_acknowledgement() -> None:
+    slack = Slack()
+    body = {"command": "/memory", "text": "add tea", "user_id": "U0ANA", "channel_id": "C0GENERAL"}
+    await SlashCommands(FullDisk(), render_answer).run(body, slack.ack)
+    [(kind, said)] = slack.heard
+    assert kind == "ack"
+    assert "nothing was changed" in said["blocks"][0]["text"]
+    assert said["response_type"] == "ephemeral"
+    assert "disk full" not in str(said)

@@ -1,0 +1,170 @@
+"""Each contract and each budget of the house bites: violations planted in a copy are all named, one by one."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+ROOMS = ("bot", "handlers", "tools", "storage")
+# What is planted for each contract: the file that gets one more import, and what it then imports.
+PLANTS: dict[str, list[tuple[str, str]]] = {
+    "arrows point down": [
+        ("storage/inbox.py", "tools.policy"),
+        ("tools/result.py", "bot.session.context"),
+        ("bot/memory/words.py", "bot.session.runner"),
+        ("bot/session/cards.py", "handlers.parse"),
+        ("bot/slack/text.py", "handlers.register"),
+    ],
+    "every room of bot is placed": [("bot/config_file.py", "bot.metrics"), ("bot/ports.py", "bot.web")],
+    "storage: access over tables over records": [("storage/records.py", "storage.tables")],
+    "mcp builds on the registry's words, never the other way": [("tools/executor.py", "tools.mcp.naming")],
+    "the decisions are pure": [
+        ("bot/session/transition.py", "asyncio"),
+        ("bot/session/prompt.py", "aiohttp"),
+        ("bot/model/accumulator.py", "asyncio"),
+        ("bot/slack/split.py", "aiohttp"),
+        ("bot/simulator/demonstration_slots.py", "aiohttp"),
+        ("handlers/parse.py", "slack_sdk"),
+        ("tools/policy.py", "subprocess"),
+    ],
+    "SQL lives in storage": [("bot/memory/recall.py", "sqlalchemy"), ("tools/builtin_time.py", "aiosqlite")],
+    "alembic is for migrations": [("storage/db.py", "alembic")],
+    "slack has two homes: out in bot.slack, in in handlers": [
+        ("bot/session/door.py", "slack_sdk"),
+        ("bot/doctor.py", "slack_sdk"),
+        ("tools/builtin_slack.py", "slack_bolt"),
+    ],
+    "openai has one home": [("bot/session/asking.py", "openai"), ("bot/doctor.py", "openai")],
+    "mcp has one home": [("tools/review.py", "mcp"), ("bot/servers.py", "mcp")],
+    "apscheduler has one home": [("bot/memory/upkeep.py", "apscheduler")],
+    "the simulator stands alone": [
+        ("bot/simulator/control.py", "bot.ports"),
+        ("bot/simulator/feed.py", "storage.records"),
+    ],
+    "no circles among siblings": [("tools/schema.py", "tools.registry")],
+}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the house that may be spoilt."""
+    for room in (*ROOMS, "tests"):
+        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "manifest.yaml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def add(place: Path, text: str) -> None:
+    with place.open("a") as file:
+        file.write(f"\n{text}\n")
+
+
+def run(copy: Path, *command: str) -> str:
+    """Return what a tool of the house says in the copy; it must have found something."""
+    done = subprocess.run([BIN / command[0], *command[1:]], cwd=copy, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def sections(report: str) -> dict[str, str]:
+    """Return the report of each broken contract by its name."""
+    parts = re.split(r"\n([^\n]+)\n-{3,}\n", report.partition("Broken contracts")[2])
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def link(file: str, imported: str) -> str:
+    """Return a pattern of the import as the reports write it: whole names, or the last parts among siblings."""
+    source = file[:-3].replace("/", ".")
+    whole = rf"{re.escape(source)} -> {re.escape(imported)}\b"
+    siblings = rf"\.{source.rpartition('.')[2]} -> \.{imported.rpartition('.')[2]}\b"
+    return f"{whole}|{siblings}"
+
+
+def test_every_contract_names_what_was_planted_against_it(copy: Path) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert {contract["name"] for contract in contracts} == set(PLANTS)
+    for plants in PLANTS.values():
+        for file, imported in plants:
+            add(copy / file, f"import {imported}")
+    (copy / "bot/attic.py").write_text("")
+    report = run(copy, "lint-imports", "--no-logo", "--no-cache")
+    named = sections(report)
+    missed = [
+        (contract, file, imported)
+        for contract, plants in PLANTS.items()
+        for file, imported in plants
+        if not re.search(link(file, imported), named.get(contract, ""))
+    ]
+    assert not missed, report
+    assert "attic" in named["every room of bot is placed"]
+
+
+LONG = "\n".join(f"VALUE_{n} = {n}" for n in range(301))
+TALL = "def tall() -> None:\n" + "\n".join("    print()" for _ in range(40))
+CROWDED = "class C:\n    def __init__(self, a, b, c, d, e, f, g, h) -> None: ..."
+BUDGETS = {
+    "bot/long.py": (LONG, "test_no_file_is_longer_than_a_reader_can_hold"),
+    "bot/tall.py": (TALL, "test_every_function_fits_a_screen"),
+    "bot/crowded.py": (CROWDED, "test_no_constructor_takes_more_than_seven_parameters"),
+    "bot/mixed.py": ("class ToolMixin: ...", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
+    "bot/utils.py": ("", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
+    "tests/test_patched.py": (
+        'def test_x(monkeypatch):\n    monkeypatch.setattr("bot.app.Hermes", 1)',
+        "test_tests_pass_fakes_in_and_patch_none_of_our_modules",
+    ),
+}
+
+
+def test_every_budget_of_the_house_fails_for_what_was_planted_against_it(copy: Path) -> None:
+    for file, (text, _) in BUDGETS.items():
+        (copy / file).write_text(text)
+    said = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_house.py")
+    failed = set(re.findall(r"^FAILED tests/test_house.py::(\w+)", said, re.MULTILINE))
+    assert failed == {test for _, test in BUDGETS.values()}
+    assert not [file for file in BUDGETS if file.rpartition("/")[2].partition(".")[0] not in said]
+
+
+RUFF = {
+    "C901": "def knot(a: int) -> int:\n"
+    + "\n".join(f"    if a == {n}:\n        return {n}" for n in range(11))
+    + "\n    return a\n",
+    "E501": "# " + "long " * 30,
+    "PLC0415": "def late() -> object:\n    import json\n    return json\n",
+    "T201": 'print("hello")',
+    "S608": 'QUERY = "SELECT * FROM t WHERE a = %s" % input()',
+    "ASYNC251": "import time\nasync def block() -> None:\n    time.sleep(1)\n",
+    "DTZ005": "import datetime\nNOW = datetime.datetime.now()\n",
+    "G004": 'import logging\nlogging.info(f"{1}")\n',
+    "B006": "def trap(a: list[int] = []) -> list[int]:\n    return a\n",
+}
+
+
+def test_the_linter_names_what_was_planted_against_it(copy: Path) -> None:
+    for code, text in RUFF.items():
+        (copy / f"bot/plant_{code.lower()}.py").write_text(text)
+    said = run(copy, "ruff", "check", "--no-cache", "--output-format", "concise", "bot")
+    missed = [code for code in RUFF if not re.search(rf"plant_{code.lower()}.py:\S+ {code}\b", said)]
+    assert not missed, said
+
+
+def test_the_type_checker_is_strict(tmp_path: Path) -> None:
+    plants = {
+        "untyped": ("def f(a):\n    return a\n", "no-untyped-def"),
+        "wrong": ("A: int = 'one'\n", "assignment"),
+        "bare": ("def f(a: dict) -> None: ...\n", "type-arg"),
+        "implicit": ("import json\ndef f() -> str:\n    return json.loads('1')\n", "no-any-return"),
+    }
+    for name, (text, _) in plants.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
+    files = [str(tmp_path / f"{name}.py") for name in plants]
+    said = run(tmp_path, "mypy", *config, *files)
+    missed = [name for name, (_, code) in plants.items() if not re.search(rf"{name}.py:\d+: error: .*\[{code}\]", said)]
+    assert not missed, said

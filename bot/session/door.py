@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session import approving
-<<<<<<< HEAD
-from bot.session.commands import Commands, known
-from bot.session.follow_ups import addressed, may_use
-=======
 from bot.session.commands import Commands, known, typed
-from bot.session.follow_ups import may_use
->>>>>>> main
+from bot.session.follow_ups import addressed, may_use
 from bot.session.intake import receive
 from bot.session.learning import meet
 from bot.session.runner import Runner

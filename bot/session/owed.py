@@ -21,6 +21,7 @@ from storage.records import Delivery, DeliveryState, Session, Thread
 
 log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 20  # tries, about one a minute
+LOCALES = ("en-US", "zh-CN")  # an earlier process may have spoken to someone else
 AGAIN = "+"  # what the key of an answer that is posted anew ends with
 CLOCK_SLACK_SECONDS = 5.0  # our clock against Slack's
 Owed = list[tuple[str, Delivery]]
@@ -167,7 +168,8 @@ async def _end_answer(
     word = end_word(reason, found.locale, "") if reason else say("end.interrupted", found.locale)
     for message in ours:
         last = message is ours[-1]
-        marks = last and not whole and "pause" not in said and not ends_with(message.text, word)
+        marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))
+        marks = last and not whole and "pause" not in said and not marked
         if message.streaming or (marks and text is None):
             await deps.chat.close_stream(thread.channel, message.ts, word if marks else "")
     if text is not None and not whole:

@@ -15,6 +15,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "I cannot find out who you are at the moment, so I did nothing. Please try again in a moment.",
         "目前无法确认您的身份，因此没有执行任何操作。请稍后再试。",
     ),
+    "storage.failing": (
+        "I cannot store anything at the moment, so your message is not taken in yet. Slack will send it to me again; "
+        "if no answer comes within ten minutes, please say it again.",
+        "我目前无法保存任何内容，因此尚未收下您的消息。Slack 会再次发送给我；若十分钟内没有答复，请再说一遍。",
+    ),
     "queue.waits": (
         "I have your message. I am busy with someone else's request in this thread and take yours up next.",
         "已收到您的消息。我正在处理本消息列中另一位的请求，随后就处理您的。",

@@ -1,12 +1,13 @@
 """The front door: what handlers call. Each call is one durable transaction, then a wake-up."""
 
+from collections import deque
 from dataclasses import dataclass
 
 from bot.memory import commands as memory_commands
 from bot.memory.answer import Answer
 from bot.session import approving
 from bot.session.commands import Commands, known, typed
-from bot.session.follow_ups import may_use
+from bot.session.follow_ups import addressed, may_use
 from bot.session.intake import receive
 from bot.session.learning import meet
 from bot.session.runner import Runner
@@ -14,7 +15,7 @@ from bot.session.transition import at_rest
 from bot.session.world import World
 from bot.texts import say
 from storage import sessions
-from storage.db import Database, Tx
+from storage.db import Database, StorageError, Tx
 from storage.records import Incoming, Thread
 from tools.policy import Policy
 
@@ -37,6 +38,7 @@ class Door:
         self._world = runner.deps.world
         self._policy = policy
         self._commands = commands
+        self._turned_away: deque[str] = deque(maxlen=1_000)
 
     @property
     def me(self) -> str:
@@ -47,14 +49,24 @@ class Door:
         """Make what arrived durable; only what is new wakes its session. Our own words come from here: no news."""
         if incoming.kind == "context" and incoming.user == self.me:
             return
-        got = await self._db.write_first(receive, incoming, self._world.rules, self._world.known, self._world.now())
-        thread = Thread(incoming.team, incoming.channel, incoming.root)
+        thread, world = Thread(incoming.team, incoming.channel, incoming.root), self._world
+        try:
+            got = await self._db.write_first(receive, incoming, world.rules, world.known, world.now())
+        except StorageError:
+            self._turn_away(thread, incoming)
+            raise
         if got.tell is not None:
             self._runner.tell(thread, incoming.user, got.tell)
         elif got.opens:
             self._runner.show_working(thread)
         if got.session is not None:
             self._runner.wake(got.session)
+
+    def _turn_away(self, thread: Thread, incoming: Incoming) -> None:
+        """Tell the author of a message that could not be stored, once: Slack sends it again."""
+        if incoming.kind == "message" and addressed(incoming, self.me) and incoming.ts not in self._turned_away:
+            self._turned_away.append(incoming.ts)
+            self._runner.tell(thread, incoming.user, "storage.failing")
 
     async def decide(self, click: Clicked, button: approving.Button) -> None:
         """Record a click on an approval card."""

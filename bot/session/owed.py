@@ -21,6 +21,7 @@ from storage.records import Delivery, DeliveryState, Session, Thread
 
 log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 20  # tries, about one a minute
+LOCALES = ("en-US", "zh-CN")  # an earlier process may have spoken to someone else
 AGAIN = "+"  # what the key of an answer that is posted anew ends with
 CLOCK_SLACK_SECONDS = 5.0  # our clock against Slack's
 Owed = list[tuple[str, Delivery]]
@@ -117,16 +118,20 @@ async def reconcile(deps: Deps, found: Takeover) -> None:
         for key, delivery in found.owed:
             _tried(deps, key, delivery, error)
         return
+    ends: dict[str, DeliveryState] = {}
     for key in dict.fromkeys(k for k, _ in found.owed):
         parts = [d for k, d in found.owed if k == key]
         ours = [p for p in posted if p.ours and _is_of(p, key, parts, found.known)]
         try:
-            await _settle(deps, found, key, parts, ours)
+            if (state := await _settle(deps, found, key, parts, ours)) is not None:
+                ends[key] = state
         except ChatError as error:
             _tried(deps, key, parts[0], error)
     now = await deps.db.read(sessions.load, found.session.id)
     if at_rest(now):
         await deps.chat.set_status(now.thread, status_of(now))
+    for key, state in ends.items():  # last: whoever comes after a crash sees to the status again
+        deps.db.write_soon(deliveries.settle, key, state, deps.now())
 
 
 def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str]) -> bool:
@@ -136,18 +141,20 @@ def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str
     return posted.ts not in known or any(posted.ts == d.ts for d in parts)
 
 
-async def _settle(deps: Deps, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]) -> None:
+async def _settle(
+    deps: Deps, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]
+) -> DeliveryState | None:
+    """Deliver what is missing; return how the delivery ends, None if that is recorded already."""
     first = parts[0]
     if first.kind == "notice" and ours:
-        deps.db.write_soon(deliveries.settle, key, DeliveryState.SENT, deps.now())
-    elif first.kind in ("notice", "whisper"):
+        return DeliveryState.SENT
+    if first.kind in ("notice", "whisper"):
         await _notice(deps, key, first)
-    else:
-        for part, message in zip(parts, ours, strict=False):
-            if part.ts is None:  # recorded now, it is not taken for another answer later
-                deps.db.write_soon(deliveries.opened, key, part.part, message.ts, deps.now())
-        state = await _end_answer(deps, found, key, parts, ours)
-        deps.db.write_soon(deliveries.settle, key, state, deps.now())
+        return None
+    for part, message in zip(parts, ours, strict=False):
+        if part.ts is None:  # recorded now, it is not taken for another answer later
+            deps.db.write_soon(deliveries.opened, key, part.part, message.ts, deps.now())
+    return await _end_answer(deps, found, key, parts, ours)
 
 
 async def _end_answer(
@@ -161,7 +168,8 @@ async def _end_answer(
     word = end_word(reason, found.locale, "") if reason else say("end.interrupted", found.locale)
     for message in ours:
         last = message is ours[-1]
-        marks = last and not whole and "pause" not in said and not ends_with(message.text, word)
+        marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))
+        marks = last and not whole and "pause" not in said and not marked
         if message.streaming or (marks and text is None):
             await deps.chat.close_stream(thread.channel, message.ts, word if marks else "")
     if text is not None and not whole:

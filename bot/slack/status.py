@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 
 from bot.ports import ChatError, SessionStatus
 from bot.slack.client import SlackClient
+from bot.slack.surface import passing
 from storage.records import Thread
 
 REMEMBERED = 2_000
+AGAIN_SECONDS = 0.5  # a status that was lost on the way would stand for ever
 LONGEST = 8.0  # seconds that a mere status may hold up what comes after it in its thread
 # A workspace, or an app, that has no agent sessions answers with one of these.
 UNSUPPORTED = frozenset(
@@ -78,21 +80,26 @@ class StatusBoard:
 
     async def _send(self, thread: Thread, status: SessionStatus) -> None:
         args = {"channel_id": thread.channel, "thread_ts": thread.root, "status": status}
-        try:
-            async with asyncio.timeout(LONGEST):
-                await self._client.call("agents.sessions.setStatus", args, thread=thread.root, patience=LONGEST)
-        except TimeoutError:
-            self.noted(thread, None)
-            log.info("the status of a thread in %s took too long to show", thread.channel)
-        except ChatError as error:
-            self.noted(thread, None)
-            if error.code in UNSUPPORTED:
-                self._without.add("")
-            elif error.code in UNSUPPORTED_HERE:
-                self._without.add(thread.channel)
-            log.info("the status of a thread in %s could not be shown: %s", thread.channel, error.code)
-        else:
-            self.noted(thread, status)
+        self.noted(thread, None)
+        for wait in (AGAIN_SECONDS, None):
+            try:
+                async with asyncio.timeout(LONGEST):
+                    await self._client.call("agents.sessions.setStatus", args, thread=thread.root, patience=LONGEST)
+            except TimeoutError:
+                log.info("the status of a thread in %s took too long to show", thread.channel)
+                return
+            except ChatError as error:
+                if error.code in UNSUPPORTED:
+                    self._without.add("")
+                elif error.code in UNSUPPORTED_HERE:
+                    self._without.add(thread.channel)
+                log.info("the status of a thread in %s could not be shown: %s", thread.channel, error.code)
+                if wait is None or not passing(error):
+                    return
+            else:
+                self.noted(thread, status)
+                return
+            await asyncio.sleep(wait)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ async def test_a_slow_older_status_cannot_overwrite_a_newer_one(stage: Stage) ->
     assert stage.status() == "active"
 
 
-@pytest.mark.parametrize(("error", "calls"), [("unknown_method", 1), ("internal_error", 2), ("invalid_arguments", 2)])
+@pytest.mark.parametrize(("error", "calls"), [("unknown_method", 1), ("internal_error", 3), ("invalid_arguments", 2)])
 async def test_a_status_failure_is_never_felt(stage: Stage, error: str, calls: int) -> None:
     await stage.sim.fail_next("agents.sessions.setStatus", error=error, count=2)
     await stage.chat.set_status(stage.thread, "processing")

@@ -1,0 +1,115 @@
+"""Slack and the disk in trouble while Hermes works: nothing is lost, nothing is said or done twice."""
+
+import pytest
+
+from storage.db import Tx
+from tests.e2e.conftest import Start
+from tests.e2e.team import ANA, GENERAL, Team
+from tests.fakes.model_script import calls, text
+from tests.waiting import until
+
+WORDS = "It took a while, but here is all of it, to the very end."
+METHODS = ("chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update")
+
+
+async def idle(team: Team) -> None:
+    """Wait until no session has anything to do."""
+
+    async def busy() -> int:
+        return team.hermes.runner.busy
+
+    await until(busy, 0)
+
+
+def fill(tx: Tx) -> None:
+    """Let the disk be full: the file may not grow any more."""
+    tx.exec_driver_sql("PRAGMA max_page_count=1")
+
+
+def make_room(tx: Tx) -> None:
+    tx.exec_driver_sql("PRAGMA max_page_count=1000000")
+
+
+@pytest.mark.parametrize("trouble", ["429", "500 done", "500 not done", "cut done", "cut not done"])
+@pytest.mark.parametrize("method", METHODS)
+async def test_an_answer_arrives_once_whatever_becomes_of_a_call(team: Team, method: str, trouble: str) -> None:
+    kind, _, done = trouble.partition(" ")
+    faults = {"429": {"status": 429, "retry_after": 0}, "500": {"status": 500}, "cut": {"drop": True}}[kind]
+    await team.sim.fail_next(method, effect=done == "done", count=2, **faults)
+    team.model.reply(calls(("current_time", {"timezone": "UTC"})), text(WORDS, chunks=6).slow(0.01))
+    root = await team.mention("take your time")
+    await team.sim.wait_for(lambda: any(WORDS in said for said in team.said(root)), timeout=20)
+    await idle(team)
+    seen = [m for m in team.sim.thread(GENERAL, root) if m.is_bot]
+    assert sum("very end" in m.text for m in seen) == 1
+    assert all(m.streaming_state != "in_progress" for m in seen)
+
+
+async def test_a_storm_of_rate_limits_delays_and_loses_nothing(team: Team) -> None:
+    for method in (*METHODS, "conversations.replies", "agents.sessions.setStatus", "users.info"):
+        await team.sim.fail_next(method, status=429, retry_after=0, count=2)
+    team.model.on("number", lambda asked: text(f"Answer to {asked.last_user.split('number ')[1].split()[0]}."))
+    roots = [await team.mention(f"number {n}") for n in range(2)]
+    for n, root in enumerate(roots):
+        await team.sim.wait_for(lambda r=root: team.said(r), timeout=40)
+        assert team.said(root) == [f"Answer to {n}."]
+
+
+async def test_duplicates_lost_acknowledgements_and_dead_sockets_answer_each_message_once(team: Team) -> None:
+    sim = team.sim
+    sim.switches.duplicate_events, sim.switches.drop_acks = 1.0, 3
+    sim.switches.redelivery_timeout, sim.switches.redelivery_delays = 0.3, (0.1,) * 100
+    roots = [await team.mention("one of several") for _ in range(3)]
+    await sim.kill_sockets()
+    roots += [await team.mention("one of several") for _ in range(3)]
+    for root in roots:
+        await sim.wait_for(lambda r=root: team.said(r), timeout=20)
+    await sim.wait_settled(20)
+    await idle(team)
+    assert [team.said(root) for root in roots] == [["Understood."]] * 6
+    assert len(team.model.requests) == 6
+    assert sim.sockets.given_up == []
+
+
+async def test_what_a_full_disk_does_not_take_is_not_acknowledged_and_comes_again(team: Team) -> None:
+    sim = team.sim
+    sim.switches.redelivery_timeout, sim.switches.redelivery_delays = 0.3, (0.1,) * 200
+    await team.hermes.db.write(fill)
+    root = await team.mention("are you there? " + "x" * 30_000)
+    await team.told(ANA, "cannot store anything")
+    assert sim.sockets.pending > 0
+    await team.hermes.db.write(make_room)
+    assert await team.answer(root) == ["Understood."]
+    await sim.wait_settled(20)
+    assert len(team.model.requests) == 1
+
+
+async def test_a_turn_goes_on_when_the_disk_takes_its_step_again(team: Team, caplog: pytest.LogCaptureFixture) -> None:
+    gate = team.model.hold()
+    team.model.reply(text("word " * 6_000 + "the end"))
+    root = await team.mention("think about it")
+    await gate.arrived()
+    await team.hermes.db.write(fill)
+    gate.release()
+
+    async def failed() -> bool:
+        return "a step could not be stored" in caplog.text
+
+    await until(failed, True)
+    await team.hermes.db.write(make_room)
+    await team.sim.wait_for(lambda: any("the end" in said for said in team.said(root)), timeout=20)
+    assert len(team.model.requests) == 1
+
+
+async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:
+    team = await start()
+    for method in METHODS:
+        await team.sim.fail_next(method, status=500, count=60)
+    root = await team.mention("say it")
+    await team.model.arrived(1)
+    await team.stop()
+    await team.sim.heal()
+    again = await start()
+    await again.answer(root, lambda said: "Understood." in said)
+    await idle(again)
+    assert sum(said == "Understood." for said in again.said(root)) == 1

@@ -67,11 +67,18 @@ def not_run() -> Outcome:
     return Outcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
 
 
+def _jsonable(value: Any) -> Any:
+    # What JSON has no form for is named by its type alone: its repr may hold what nobody should read.
+    return to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="null", fallback=_by_type)
+
+
 def success(value: Any, limit: int) -> Outcome:
     """Return the outcome of a call that gave `value`; a result over `limit` characters is cut to head and tail."""
     try:
-        # What JSON has no form for is named by its type alone: its repr may hold what nobody should read.
-        data = to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="null", fallback=_by_type)
+        try:
+            data = _jsonable(value)
+        except (ValueError, PydanticSerializationError):  # a key that has no UTF-8 form, perhaps
+            data = _jsonable(clean_data(value))
     except (ValueError, PydanticSerializationError, RecursionError):
         return _failure("bad_result", "The tool worked, and its result cannot be written as JSON.")
     data = clean_data(data)

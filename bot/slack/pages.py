@@ -80,11 +80,21 @@ class Pages:
             self._script.end_step()
             self._script.add(mark(word).text.lstrip() if self._sheet is None else mark(word).text)
 
-    async def amend(self, status: SessionStatus) -> None:
-        """After a person stopped the stream: put what is left onto it by an edit, for it takes no more chunks."""
-        if self._stopped and isinstance(self._sheet, Stream):
+    async def amend(self, status: SessionStatus, word: str | None) -> None:
+        """After a person stopped the stream: put what is left onto it by an edit, for it takes no more chunks.
+
+        If it takes no edit either, the word alone is said below it.
+        """
+        if not self._stopped or not isinstance(self._sheet, Stream):
+            return
+        try:
             await self._sheet.amend(self._take(final=True).items, status)
-            self._sheet = None
+        except ChatError as error:
+            if word is None or passing(error):
+                raise
+            text = {"markdown_text": mark(word).text.lstrip()}
+            await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+        self._sheet = None
 
     async def let_go(self) -> None:
         """Show what may be shown and stop the stream, without a word."""

@@ -85,7 +85,7 @@ class LiveReply:
             except ChatError as error:
                 if error.code != STOPPED:
                     raise
-                await self._pages.amend(status)
+                await self._pages.amend(status, word)
         except ChatError as error:
             log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
         except Exception:

@@ -216,7 +216,7 @@ async def test_after_stop_was_pressed_the_message_says_so_and_its_cards_are_clos
     assert stage.status() == "active"
 
 
-async def test_a_stopped_message_that_takes_no_edit_stays_as_it_is(stage: Stage) -> None:
+async def test_below_a_stopped_message_that_takes_no_edit_the_word_is_said(stage: Stage) -> None:
     reply = stage.reply()
     reply.text(FIRST)
     await stage.streaming()

@@ -82,7 +82,7 @@ def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:
         said = Incoming(
             TEAM, CHANNEL, root, root, "message", "public", f"Ev{number}", ANA, "<@U0HERMES> hi", True, top_level=True
         )
-        session = receive(tx, said, world.rules, world.now()).session
+        session = receive(tx, said, world.rules, world.known, world.now()).session
         assert session is not None
         if number % 4 == 0:
             continue

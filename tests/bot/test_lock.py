@@ -24,7 +24,10 @@ def test_the_second_is_told_who_has_the_file(tmp_path: Path) -> None:
 def test_a_child_does_not_keep_it(tmp_path: Path) -> None:
     first, second = InstanceLock(tmp_path / "hermes.db"), InstanceLock(tmp_path / "hermes.db")
     first.acquire()
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False) as child:
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, close_fds=False) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # the kernel closes inherited files a moment after the parent goes on
         first.release()
         second.acquire()
         second.release()

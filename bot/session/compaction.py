@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.ports import Model, ModelError, ModelRequest
+from bot.session.context import private_results
 from bot.session.tokens import count
 from storage.records import Entry
 from tools.repair import RepairError, repair
@@ -36,7 +37,8 @@ async def summarise(
 async def _summarise(
     model: Model, earlier: dict[str, Any] | None, entries: Sequence[Entry], name: str | None
 ) -> dict[str, Any]:
-    told = "\n".join(_line(e) for e in entries)
+    private = private_results(entries)
+    told = "\n".join(_line(e) for e in entries if e.role != "tool" or e.content["call"] not in private)
     before = f"Earlier summary:\n{json.dumps(earlier, ensure_ascii=False)}\n\n" if earlier else ""
     request = ModelRequest(
         messages=[

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.records import Entry
+from tools.declaration import ok
 
 Message = dict[str, Any]
+PRIVATE = frozenset({"recall"})  # tools whose results are one person's memories: what others read must not hold them
+WITHHELD = ok("What was found was for that turn alone. Call the tool again where it is needed.")
 SHED_CHARACTERS = 400  # what is kept of an old tool result once the history was compacted
 
 
@@ -34,8 +37,11 @@ def build(system: str, history: History, turn: int, note: str) -> list[Message]:
         head += f"\n\n# Known facts of this conversation\n{history.fields}"
     messages: list[Message] = [{"role": "system", "content": head}]
     anchor = _anchor(history.entries, turn)
+    private = private_results(history.entries)
     for n, entry in enumerate(history.entries):
         message = _message(entry, history)
+        if entry.role == "tool" and private.get(entry.content["call"], turn) != turn:
+            message["content"] = WITHHELD
         if n == anchor:
             message["content"] += note
         if _continues(messages[-1], message, history.entries, n):
@@ -45,6 +51,18 @@ def build(system: str, history: History, turn: int, note: str) -> list[Message]:
     if anchor is None:  # the turn's own words are summed up: its note still has to stand somewhere
         messages[0]["content"] += note
     return messages
+
+
+def private_results(entries: Sequence[Entry]) -> dict[str, int]:
+    """Return the calls whose results only the turn that asked may read, each with the number of that turn."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        for call in entry.content["calls"] if entry.role == "assistant" else ():
+            if call["name"] in PRIVATE:
+                found[call["id"]] = entry.turn
+            elif call["name"] == "approval_result" and (asked := call["arguments"].get("call")) in found:
+                found[call["id"]] = found[asked]
+    return found
 
 
 def _anchor(entries: Sequence[Entry], turn: int) -> int | None:
@@ -93,7 +111,7 @@ def canonical(text: str) -> str:
     """Return a model's argument text as `dumps` would write it, or as it is when it is not JSON."""
     try:
         return dumps(json.loads(text or "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text.strip()
 
 

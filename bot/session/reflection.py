@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.ports import ModelError, ModelRequest
+from bot.session.context import private_results
 from bot.session.deps import Deps
 from storage import sessions, transcripts
 from storage.db import StorageError, Tx
@@ -44,7 +45,9 @@ def read_turn(tx: Tx, session: str, turn: int) -> tuple[Fields, list[Entry]]:
 
 def _messages(wanted: Mapping[str, str], known: Fields, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     described = "\n".join(f"- {name}: {what}" for name, what in wanted.items())
-    told = "\n".join(f"[{e.seq}] {_who(e)}: {str(e.content.get('text', ''))[:2000]}" for e in entries)
+    private = private_results(entries)
+    shown = [e for e in entries if e.role != "tool" or e.content["call"] not in private]
+    told = "\n".join(f"[{e.seq}] {_who(e)}: {str(e.content.get('text', ''))[:2000]}" for e in shown)
     instruction = (
         "Extract these fields from the conversation, where it states them:\n"
         f"{described}\n"

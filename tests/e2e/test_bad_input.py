@@ -97,3 +97,10 @@ async def test_a_tool_that_breaks_shows_no_trace(team: Team, workshop: Workshop)
     assert '"ok": false' in team.model.asked[-1].results[0]
     assert "Traceback" not in team.prompt()
     assert "workshop.py" not in team.prompt()
+
+
+async def test_arguments_without_end_are_explained_to_the_model(team: Team) -> None:
+    team.model.reply(calls(("look", '{"at": ' * 5000 + "1" + "}" * 5000)), text("I give up."))
+    root = await team.mention("look deep")
+    assert "I give up." in await team.answer(root)
+    assert "bad_arguments" in team.model.asked[-1].results[0]

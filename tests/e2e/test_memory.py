@@ -98,3 +98,14 @@ async def test_secrets_are_refused_with_the_reason(team: Team) -> None:
     await team.answer(root)
     assert "secret" in team.model.asked[-1].results[0]
     assert "remember nothing" in (await team.sim.command(ANA, GENERAL, "/memory", "list")).text
+
+
+async def test_what_was_looked_up_for_one_person_is_not_in_anothers_prompt(team: Team) -> None:
+    await learn(team, GENERAL)
+    team.model.reply(calls(("recall", {"query": "badge"})), text("I know it."))
+    root = await team.mention("do you know my badge?")
+    await team.answer(root)
+    assert FACT in team.model.asked[-1].results[0]
+    await team.mention("and what else do you know?", BEN, thread=root)
+    await team.answer(root, lambda said: len(said) == 2)
+    assert FACT not in team.prompt()

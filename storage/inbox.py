@@ -28,6 +28,12 @@ _COUNT = (
     .select_from(inbox)
     .where(inbox.c.session == bindparam("session"), inbox.c.state == "waiting", inbox.c.kind == "message")
 )
+_WAITS = (
+    select(inbox.c.id)
+    .where(inbox.c.session == bindparam("session"), inbox.c.user == bindparam("user_"), inbox.c.state == "waiting")
+    .where(inbox.c.kind == "message", inbox.c.addressed)
+    .limit(1)
+)
 _TAKE = update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"))
 
 
@@ -121,9 +127,7 @@ def count_waiting(tx: Tx, session: str) -> int:
 
 def waits(tx: Tx, session: str, user: str) -> bool:
     """Tell whether a message of this person waits to be answered."""
-    mine = (inbox.c.session == session, inbox.c.user == user, inbox.c.state == "waiting")
-    query = select(inbox.c.id).where(*mine, inbox.c.kind == "message", inbox.c.addressed).limit(1)
-    return tx.execute(query).first() is not None
+    return tx.execute(_WAITS, {"session": session, "user_": user}).first() is not None
 
 
 def authors(tx: Tx, thread: Thread) -> set[str]:

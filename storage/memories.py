@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, or_, select, text, update
 
 from storage.db import Tx
 from storage.memory_events import last_added, record
@@ -20,6 +20,11 @@ from storage.records import Audience, Memory
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 SHORT = 4
 FORGET_DEPTH = 50  # how far a chain of superseded memories is followed
+
+
+_ANY = (
+    select(memories.c.id).where(memories.c.team == bindparam("team"), memories.c.owner == bindparam("owner")).limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def count(tx: Tx, team: str, owner: str) -> int:
 
 def has_any(tx: Tx, team: str, owner: str) -> bool:
     """Tell, at the least cost, whether the owner has any memory."""
-    return tx.execute(select(memories.c.id).where(mine(team, owner)).limit(1)).scalar() is not None
+    return tx.execute(_ANY, {"team": team, "owner": owner}).scalar() is not None
 
 
 def search(

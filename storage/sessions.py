@@ -35,9 +35,8 @@ _SAVE = (
 )
 
 
-_BESIDE = select(*(sessions.c[n] for n in ("hydrated", "summary", "summary_seq", "fields", "fields_turn"))).where(
-    sessions.c.id == bindparam("id")
-)
+BESIDE = ("hydrated", "summary", "summary_seq", "fields", "fields_turn")
+_BESIDE = select(*(sessions.c[n] for n in BESIDE)).where(sessions.c.id == bindparam("id"))
 _INSERT = insert(sessions)
 
 
@@ -47,6 +46,12 @@ def load(tx: Tx, session: str) -> Session:
     if row is None:
         raise LookupError(f"no session {session}")
     return _session(row)
+
+
+def load_whole(tx: Tx, session: str) -> tuple[Session, dict[str, Any]]:
+    """Return the session and what stands beside its state, as `load` and `context_of` would."""
+    row = tx.execute(_BY_ID, {"id": session}).one()
+    return _session(row), {name: getattr(row, name) for name in BESIDE}
 
 
 def of_thread(tx: Tx, thread: Thread) -> Session | None:

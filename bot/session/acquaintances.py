@@ -34,8 +34,13 @@ class Acquaintances:
 
     def unknown(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
         """Tell of a person and a conversation whether they have to be looked up (again)."""
-        person, place = self.person(tx, team, user), self._place(tx, team, channel)
-        return stale(person.fetched if person else None, now), stale(place[1] if place else None, now)
+        person = self.person(tx, team, user)
+        return stale(person.fetched if person else None, now), self.unknown_place(tx, team, channel, now)
+
+    def unknown_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
+        """Tell of a conversation whether it has to be looked up (again)."""
+        place = self._place(tx, team, channel)
+        return stale(place[1] if place else None, now)
 
     def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
         known = self._places.get((team, channel))
@@ -58,6 +63,11 @@ class Acquaintances:
         known = self._place(tx, team, channel)
         if known is not None and not known[0].shared:
             self.learn_place(tx, replace(known[0], shared=True), known[1])
+
+    def locale_kept(self, team: str, user: str) -> str | None:
+        """Return the locale of a person in memory, without the store; None for others."""
+        known = self._people.get((team, user))
+        return known.locale if known else None
 
     def locale(self, tx: Tx, team: str, user: str) -> str:
         """Return a person's locale, English for one not known."""

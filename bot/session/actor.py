@@ -234,7 +234,7 @@ class Actor:
         logs.about(call=act.call)
         await self._voice.join(self._known())
         try:
-            event = await run_tool(self.deps, act, cancel, partial(self._voice.show_call, act.call))
+            event = await run_tool(self.deps, self._known(), act, cancel, partial(self._voice.show_call, act.call))
         except Exception as error:
             log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
             event = ToolFinished(act.call, act.attempt, broken_inside(error))

@@ -41,8 +41,7 @@ class Packet:
 
 def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Packet:
     """Read what a request for turn `number` needs."""
-    state = sessions.load(tx, session)
-    beside = sessions.context_of(tx, session)
+    state, beside = sessions.load_whole(tx, session)
     turn = turns.get(tx, session, number) or Turn(session, number, state.requester)
     person = known.person(tx, state.thread.team, turn.requester)
     where = known.place(tx, state.thread.team, state.thread.channel)

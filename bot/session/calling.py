@@ -9,7 +9,7 @@ from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.effects import RunTool
 from bot.session.events import ToolFinished
-from storage import ledger, sessions, turns
+from storage import ledger, turns
 from storage.db import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.declaration import failed
@@ -29,22 +29,21 @@ class Errand:
     turn: Turn | None
 
 
-def read_errand(tx: Tx, call: str, known: Acquaintances) -> Errand:
+def read_errand(tx: Tx, call: str, session: Session, known: Acquaintances) -> Errand:
     """Read a call with the person it runs for and the place it runs in."""
     row = ledger.get(tx, call)
-    session = sessions.load(tx, row.session)
     team, channel = session.thread.team, session.thread.channel
     person = known.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
     where = known.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
     return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
-async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
+async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
     `card` is told the tool's name and how far it is.
     """
-    errand = await deps.db.read(read_errand, act.call, deps.world.known)
+    errand = await deps.db.read(read_errand, act.call, session, deps.world.known)
     began = deps.now()
     tool = deps.registry.get(errand.call.name)
     refusal = recheck(deps.registry, deps.policy, errand.call)

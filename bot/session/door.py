@@ -19,6 +19,8 @@ from storage.db import Database, StorageError, Tx
 from storage.records import Incoming, Thread
 from tools.policy import Policy
 
+STORED = 1_000  # so many messages are recognised without asking the store
+
 
 @dataclass(frozen=True, slots=True)
 class Clicked:
@@ -39,6 +41,7 @@ class Door:
         self._policy = policy
         self._commands = commands
         self._turned_away: deque[str] = deque(maxlen=1_000)
+        self._stored: dict[tuple[str, str, str], None] = {}  # messages committed lately, oldest first
 
     @property
     def me(self) -> str:
@@ -49,12 +52,19 @@ class Door:
         """Make what arrived durable; only what is new wakes its session. Our own words come from here: no news."""
         if incoming.kind == "context" and incoming.user == self.me:
             return
+        message = (incoming.channel, incoming.ts, incoming.text) if incoming.kind == "message" else None
+        if message in self._stored:
+            return  # the other event of one text, or the same again: it is committed, and says nothing new
         thread, world = Thread(incoming.team, incoming.channel, incoming.root), self._world
         try:
             got = await self._db.write_first(receive, incoming, world.rules, world.known, world.now())
         except StorageError:
             self._turn_away(thread, incoming)
             raise
+        if message is not None and got.session is not None:
+            self._stored[message] = None
+            if len(self._stored) > STORED:
+                del self._stored[next(iter(self._stored))]
         if got.tell is not None:
             self._runner.tell(thread, incoming.user, got.tell)
         elif got.opens:

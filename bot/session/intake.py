@@ -44,7 +44,7 @@ def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now:
 def _message(
     tx: Tx, session: Session | None, incoming: Incoming, rules: Rules, known: Acquaintances, now: float
 ) -> Received:
-    spoken_to = addressed(incoming, rules.me)
+    spoken_to, fresh = addressed(incoming, rules.me), session is None
     if session is None:
         if not spoken_to:
             return NOTHING
@@ -56,11 +56,11 @@ def _message(
     word = command(incoming.text, rules.me) if heard else None
     if word is not None:
         return _word(tx, session, incoming, word, access, now)
-    full = heard and inbox.count_waiting(tx, session.id) >= rules.queue_limit
+    full = heard and not fresh and inbox.count_waiting(tx, session.id) >= rules.queue_limit
     row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
     if access == "refused" and heard:
         row["state"] = "refused"
-    told = inbox.waits(tx, session.id, incoming.user)
+    told = heard and session.phase in AT_WORK and inbox.waits(tx, session.id, incoming.user)
     if inbox.put(tx, row) is None:
         return NOTHING
     return Received(session.id, True, heard, _tell(session, incoming.user, access, full, told) if heard else None)

@@ -92,7 +92,9 @@ class Voice:
             return answer.reply
         if answer.key is None:
             answer.key = await self._deps.db.write(owe_answer, session, self._deps.now())
-        locale = await self._deps.db.read(self._deps.world.known.locale, session.thread.team, session.requester)
+        known, who = self._deps.world.known, (session.thread.team, session.requester)
+        kept = known.locale_kept(*who)
+        locale = kept if kept is not None else await self._deps.db.read(known.locale, *who)
         direct = session.kind == "im"
         spec = ReplySpec(session.thread, session.requester, answer.key, direct=direct, locale=locale)
         answer.reply = self._deps.chat.reply(spec, _Keeper(self._deps, session, answer.key))

@@ -14,7 +14,10 @@ LIMIT = 5_000  # of each kind; about 1 MB
 
 
 class Acquaintances:
-    """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept."""
+    """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept.
+
+    It is kept before its commit: should that fail, Slack has said it all the same, and a later process asks again.
+    """
 
     def __init__(self) -> None:
         self._people: OrderedDict[tuple[str, str], Person] = OrderedDict()
@@ -32,10 +35,15 @@ class Acquaintances:
         known = self._place(tx, team, channel)
         return None if known is None else known[0]
 
-    def unknown(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
-        """Tell of a person and a conversation whether they have to be looked up (again)."""
-        person, place = self.person(tx, team, user), self._place(tx, team, channel)
-        return stale(person.fetched if person else None, now), stale(place[1] if place else None, now)
+    def stale_person(self, tx: Tx, team: str, user: str, now: float) -> bool:
+        """Tell whether a person has to be looked up (again)."""
+        known = self.person(tx, team, user)
+        return stale(known.fetched if known else None, now)
+
+    def stale_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
+        """Tell whether a conversation has to be looked up (again)."""
+        known = self._place(tx, team, channel)
+        return stale(known[1] if known else None, now)
 
     def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
         known = self._places.get((team, channel))
@@ -47,15 +55,17 @@ class Acquaintances:
         """Store or refresh a person."""
         people.put_person(tx, person)
         self._people[person.team, person.id] = person
+        _trim(self._people)
 
     def learn_place(self, tx: Tx, place: Place, now: float) -> None:
         """Store or refresh a conversation."""
         people.put_place(tx, place, now)
         self._places[place.team, place.channel] = (place, now)
+        _trim(self._places)
 
     def shared_now(self, tx: Tx, team: str, channel: str) -> None:
         """A channel that another organisation joined is theirs too from now on: no memory waits for a look-up."""
-        known = self._place(tx, team, channel)
+        known = people.place(tx, team, channel)  # as stored: an earlier try may have been rolled back
         if known is not None and not known[0].shared:
             self.learn_place(tx, replace(known[0], shared=True), known[1])
 
@@ -67,5 +77,9 @@ class Acquaintances:
 
 def _keep(cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
     cache.setdefault(key, value)  # never over what was learnt meanwhile: reads and writes have threads of their own
+    _trim(cache)
+
+
+def _trim(cache: OrderedDict[tuple[str, str], V]) -> None:
     if len(cache) > LIMIT:
         cache.popitem(last=False)

@@ -138,7 +138,7 @@ class Hermes:
             fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,
             prompt_version=VERSION,
-            rule_for=lambda name, _: self._policy.rule_for(name),
+            rule_for=self._policy.rule_for,
             obey=self._commands.obey,
         )
         deps = Deps(
@@ -151,7 +151,6 @@ class Hermes:
             world=world,
             settings=engine_settings(config),
             files_root=config.files_root,
-            now=self.now,
             watch=self.metrics,
             ready=self._ready,
             missing=self._missing,

@@ -189,7 +189,7 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
     done.cards = True
     call = ledger.get(tx, effect.call)
     first = approvals.first_of_call(tx, call.id, session.thread.team)
-    rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name, call.requester))
+    rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name))
     now = world.now()
     approvals.ask(
         tx,

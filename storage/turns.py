@@ -64,12 +64,6 @@ def get(tx: Tx, session: str, number: int) -> Turn | None:
     return None if row is None else _turn(row)
 
 
-def of_session(tx: Tx, session: str) -> list[Turn]:
-    """Return a session's turns in order."""
-    query = select(turns).where(turns.c.session == session).order_by(turns.c.number)
-    return [_turn(r) for r in tx.execute(query)]
-
-
 def used(tx: Tx, session: str, step: int, values: dict[str, Any]) -> None:
     """Record what one request cost: turn, model, prompt, completion, cached, seconds, at."""
     tx.execute(_USED, {"session": session, "step": step, **values})

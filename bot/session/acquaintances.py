@@ -36,15 +36,15 @@ class Acquaintances:
         known = self._place(tx, team, channel)
         return None if known is None else known[0]
 
-    def stale_person(self, tx: Tx, team: str, user: str, now: float) -> bool:
-        """Tell whether a person has to be looked up (again)."""
-        known = self.person(tx, team, user)
-        return stale(known.fetched if known else None, now)
+    def unknown(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
+        """Tell of a person and a conversation whether they have to be looked up (again)."""
+        person = self.person(tx, team, user)
+        return stale(person.fetched if person else None, now), self.unknown_place(tx, team, channel, now)
 
-    def stale_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
-        """Tell whether a conversation has to be looked up (again)."""
-        known = self._place(tx, team, channel)
-        return stale(known[1] if known else None, now)
+    def unknown_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
+        """Tell of a conversation whether it has to be looked up (again)."""
+        place = self._place(tx, team, channel)
+        return stale(place[1] if place else None, now)
 
     def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
         known = self._places.get((team, channel))

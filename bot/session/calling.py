@@ -19,8 +19,8 @@ Card = Callable[[str, TaskStatus, str | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
-    """What running a call needs to know."""
+class Errand:
+    """What a dispatch needs to know."""
 
     call: ToolCall
     session: Session
@@ -29,14 +29,14 @@ class Dispatch:
     turn: Turn | None
 
 
-def read_dispatch(tx: Tx, call: str, known: Acquaintances) -> Dispatch:
+def read_errand(tx: Tx, call: str, known: Acquaintances) -> Errand:
     """Read a call with the person it runs for and the place it runs in."""
     row = ledger.get(tx, call)
     session = sessions.load(tx, row.session)
     team, channel = session.thread.team, session.thread.channel
     person = known.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
     where = known.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
-    return Dispatch(row, session, person, where, turns.get(tx, session.id, row.turn))
+    return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
 async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
@@ -44,20 +44,20 @@ async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) 
 
     `card` is told the tool's name and how far it is.
     """
-    dispatch = await deps.db.read(read_dispatch, act.call, deps.world.known)
+    errand = await deps.db.read(read_errand, act.call, deps.world.known)
     began = deps.now()
-    tool = deps.registry.get(dispatch.call.name)
-    refusal = recheck(deps.registry, deps.policy, dispatch.call)
+    tool = deps.registry.get(errand.call.name)
+    refusal = recheck(deps.registry, deps.policy, errand.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
     card(tool.name, "in_progress", None)
     context = ToolContext(
-        person=dispatch.person,
-        place=dispatch.place,
-        thread=dispatch.session.thread,
-        source_ts=dispatch.turn.source_ts if dispatch.turn else "",
-        turn=dispatch.call.turn,
-        key=dispatch.call.key,
+        person=errand.person,
+        place=errand.place,
+        thread=errand.session.thread,
+        source_ts=errand.turn.source_ts if errand.turn else "",
+        turn=errand.call.turn,
+        key=errand.call.key,
         chat=deps.chat,
         db=deps.db,
         now=deps.now,
@@ -67,7 +67,7 @@ async def run_tool(deps: Deps, act: RunTool, cancel: asyncio.Event, card: Card) 
     async def again(_: int) -> None:
         await deps.db.write(ledger.retry, act.call, deps.world.fence, deps.now())
 
-    outcome = await deps.executor.run(tool, dispatch.call, context, on_attempt=again, cancel=cancel)
+    outcome = await deps.executor.run(tool, errand.call, context, on_attempt=again, cancel=cancel)
     card(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)

@@ -5,10 +5,11 @@ from typing import Any
 
 from bot.session.acquaintances import Acquaintances
 from bot.session.follow_ups import Rules, addressed, answers, command, may_use
-from bot.session.transition import at_rest
 from storage import inbox, sessions
 from storage.db import Tx
-from storage.records import InboxRow, Incoming, Session, Thread
+from storage.records import InboxRow, Incoming, Phase, Session, Thread
+
+AT_WORK = (Phase.REASONING, Phase.WAITING_TOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def _tell(session: Session, user: str, access: str, full: bool, told: bool) -> s
         return "access.refused"
     if full:
         return "queue.full"
-    behind = not at_rest(session) and user != session.requester
+    behind = session.phase in AT_WORK and user != session.requester
     return "queue.waits" if behind and not told else None
 
 
@@ -119,7 +120,7 @@ def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
     if state != "taken":
         return NOTHING
     session = sessions.load(tx, row.session)
-    answering = row.addressed and turn == session.turn and not at_rest(session)
+    answering = row.addressed and turn == session.turn and session.phase in AT_WORK
     stored = inbox.put(tx, _change_row(session, row, incoming, now, answering=answering))
     return NOTHING if stored is None else Received(session.id)
 

@@ -52,7 +52,7 @@ async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[s
 async def meet(deps: Deps, user: str, channel: str) -> None:
     """Learn who gives a command and where, if that is not known; briefly, for Slack waits 3 s for its answer."""
     team = deps.world.rules.team
-    person, place = await deps.db.read(_strange, deps.world.known, team, user, channel, deps.now())
+    person, place = await deps.db.read(deps.world.known.unknown, team, user, channel, deps.now())
     if not person and not place:
         return
     found, where = await asyncio.gather(
@@ -60,10 +60,6 @@ async def meet(deps: Deps, user: str, channel: str) -> None:
         _place(deps, team, channel, MEETING_SECONDS) if place else _nothing(),
     )
     await deps.db.write_first(_met, deps.world.known, found, where, deps.now())
-
-
-def _strange(tx: Tx, known: Acquaintances, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
-    return known.stale_person(tx, team, user, now), known.stale_place(tx, team, channel, now)
 
 
 def _met(tx: Tx, known: Acquaintances, person: Person | None, place: Place | None, now: float) -> None:

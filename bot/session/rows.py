@@ -75,7 +75,7 @@ def _needs(
     unsettled = {r.user for r in opening if r.access == "unknown"}
     strangers = {user for user, person in known.items() if person is None}
     thread = session.thread
-    place = "place" not in tried and world.known.stale_place(tx, thread.team, thread.channel, world.now())
+    place = "place" not in tried and world.known.unknown_place(tx, thread.team, thread.channel, world.now())
     history = session.last_turn == 0 and "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
     return Needs(tuple(sorted((unsettled | strangers) - tried)), place, history)
 

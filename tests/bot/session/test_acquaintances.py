@@ -43,8 +43,8 @@ async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> N
         found = await db.read(known.person, "T1", "U1")
         assert found is not None
         assert found.name == "Anne"
-        assert not await db.read(known.stale_person, "T1", "U1", NOW)
-        assert await db.read(known.stale_person, "T1", "U2", NOW)
+        assert await db.read(known.unknown, "T1", "U1", "C9", NOW) == (False, True)
+        assert await db.read(known.unknown, "T1", "U2", "C9", NOW) == (True, True)
 
 
 async def test_who_was_learnt_first_is_let_go_beyond_the_limit(tmp_path: Path) -> None:

@@ -95,8 +95,7 @@ class Hermes:
         self.chat = await self._slack()
         await check_app_token(self._app_token, self.config.slack_api_url)
         self.runner = await self._engine()
-        commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
-        self.door = Door(self.db, self.runner, self._policy, commands)
+        self.door = Door(self.db, self.runner, self._policy, self._commands)
         await self._open_doors()
 
     async def _open_folder(self) -> None:
@@ -131,7 +130,7 @@ class Hermes:
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
         await self._servers()
-        commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
+        self._commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
         world = World(
             rules=rules_of(config, self.chat.me.user, self.chat.me.team),
             known=Acquaintances(),
@@ -139,8 +138,8 @@ class Hermes:
             fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,
             prompt_version=VERSION,
-            rule_for=lambda name, _: self._policy.rule_for(name),
-            obey=commands.obey,
+            rule_for=self._policy.rule_for,
+            obey=self._commands.obey,
         )
         deps = Deps(
             db=self.db,
@@ -152,7 +151,6 @@ class Hermes:
             world=world,
             settings=engine_settings(config),
             files_root=config.files_root,
-            now=self.now,
             watch=self.metrics,
             ready=self._ready,
             missing=self._missing,
@@ -166,9 +164,8 @@ class Hermes:
             enterprise_id=None, team_id=self.chat.me.team, bot_user_id=self.chat.me.user, bot_id=self.chat.me.bot
         )
 
-        async def authorize() -> (
-            AuthorizeResult
-        ):  # without it the first event waits for a network call before our write
+        # Without it the first event waits for a network call before our write.
+        async def authorize() -> AuthorizeResult:
             return me
 
         bolt = logging.getLogger("bot.bolt")
@@ -177,7 +174,7 @@ class Hermes:
         register(app, self.door, render_answer)
         self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
         await self._open_view()
-        owed = await self.runner.resume_all()
+        owed = await self.runner.recover()
         log.info("started", extra={"resumed": owed, "address": self.address})
         jobs = Jobs(self.db, self._job_settings(), self.now, self._expire, self.runner.recover)
         await jobs.start()

@@ -212,6 +212,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "command.stopped": ("Stopping {count} of your turns here.", "正在停止您在这里的 {count} 个任务。"),
     "command.stop_none": ("Nothing of yours is running here.", "您在这里没有正在进行的任务。"),
     "command.tools_head": ("**My tools**", "**我的工具**"),
+    "command.tool_line": ("- `{name}` – {line} ({effect}, {decision})", "- `{name}` – {line}（{effect}，{decision}）"),
     "command.tools_none": ("I have no tools.", "我没有工具。"),
     "command.missing": ("Not available now: {servers}", "暂不可用：{servers}"),
     "command.failed": (

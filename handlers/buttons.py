@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.memory.answer import Answer
 from bot.session.approving import Button
-from bot.session.door import Door
+from bot.session.door import Clicked, Door
 from bot.texts import both
 from handlers.parse import clicked
 from storage.db import StorageError
@@ -23,6 +23,7 @@ CARD_BUTTONS: dict[str, Button] = {
 Ack = Callable[..., Awaitable[Any]]
 Respond = Callable[..., Awaitable[Any]]
 Render = Callable[[Answer], dict[str, Any]]
+Work = Callable[[Clicked, str], Awaitable[Answer | None]]
 
 
 class Buttons:
@@ -33,47 +34,37 @@ class Buttons:
         self._render = render
 
     async def decide(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        click = clicked(body)
-        if click is None:
-            await ack()
-            return
-        try:
-            await self._door.decide(click, CARD_BUTTONS[body["actions"][0]["action_id"]])
-        except StorageError as error:
-            await self._refuse(error, ack, respond)
-        else:
-            await ack()
+        async def work(click: Clicked, action: str) -> None:
+            await self._door.decide(click, CARD_BUTTONS[action])
+
+        await self._take(work, body, ack, respond)
 
     async def stop(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        click = clicked(body)
-        if click is None:
-            await ack()
-            return
-        try:
+        async def work(click: Clicked, _: str) -> None:
             await self._door.stop(click)
-        except StorageError as error:
-            await self._refuse(error, ack, respond)
-        else:
-            await ack()
+
+        await self._take(work, body, ack, respond)
 
     async def memory(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        click = clicked(body)
-        if click is None:
-            await ack()
-            return
-        action = body["actions"][0]["action_id"]
-        try:
-            answer = await self._door.press_memory(click.user, click.thread.channel, action, click.value)
-        except StorageError as error:
-            await self._refuse(error, ack, respond)
-        else:
-            await ack()
-            await respond(**self._render(answer), replace_original=True, response_type="ephemeral")
+        async def work(click: Clicked, action: str) -> Answer:
+            return await self._door.press_memory(click.user, click.thread.channel, action, click.value)
 
-    async def _refuse(self, error: StorageError, ack: Ack, respond: Respond) -> None:
-        """Tell the person that nothing was changed: what they pressed stays as it is, to be pressed again."""
+        await self._take(work, body, ack, respond)
+
+    async def _take(self, work: Work, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
+        """Commit a click, then acknowledge it, then show its answer in the place of what was pressed.
+
+        What cannot be stored changes nothing: the person is told, and what they pressed stays, to be pressed again.
+        """
+        click, answer, replace = clicked(body), None, True
+        if click is not None:
+            try:
+                answer = await work(click, body["actions"][0]["action_id"])
+            except StorageError as error:
+                answer, replace = not_stored(error), False
         await ack()
-        await respond(**self._render(not_stored(error)), replace_original=False, response_type="ephemeral")
+        if answer is not None:
+            await respond(**self._render(answer), replace_original=replace, response_type="ephemeral")
 
     async def outdated(self, body: dict[str, Any], ack: Ack) -> None:
         await ack()

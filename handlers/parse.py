@@ -52,7 +52,6 @@ def _message(body: Body, event: Body) -> Incoming | None:
         author_name=_text(event, "username") or (_text(profile, "name") if isinstance(profile, Mapping) else ""),
         text=_spoken(event),
         top_level=root == event["ts"],
-        author_team=_text(event, "user_team") or _text(event, "source_team") or None,
     )
 
 

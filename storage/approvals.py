@@ -87,12 +87,6 @@ def unshown(tx: Tx, session: str, team: str) -> list[Approval]:
     return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
-def open_of_session(tx: Tx, session: str, team: str) -> list[Approval]:
-    """Return a session's open approvals, oldest first."""
-    query = select(approvals).where(approvals.c.session == session, approvals.c.status == "open")
-    return [_approval(tx, row, team) for row in tx.execute(query.order_by(approvals.c.created)).all()]
-
-
 def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
     """Record which status the card in Slack shows; None: one that is out of date already."""
     values: dict[str, Any] = {"shown_status": status}

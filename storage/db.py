@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -39,13 +39,6 @@ class StorageError(Exception):
 class _Job:
     run: Callable[[Tx], Any]
     done: "asyncio.Future[Any] | None"
-
-
-@dataclass(slots=True)
-class _Batch:
-    """What one transaction did: a result or an error per job, and how many jobs it got to."""
-
-    results: list[tuple[bool, Any]] = field(default_factory=list)
 
 
 class _Lane(aiosqlite.Connection):
@@ -164,16 +157,16 @@ class Database:
 
     async def _commit(self, jobs: list[_Job]) -> None:
         try:
-            batch, changed = await self._writer.run(_transact, self._write_engine, jobs)
+            results, changed = await self._writer.run(_transact, self._write_engine, jobs)
         except (sqlite3.Error, DBAPIError, ValueError) as error:
             failure = StorageError(f"cannot write the database: {_reason(error)}")
             for job in jobs:
                 _settle(job, False, failure)
             return
         self.commits += changed
-        for job, (ok, value) in zip(jobs, batch.results, strict=False):
+        for job, (ok, value) in zip(jobs, results, strict=False):
             _settle(job, ok, value)
-        self._queue.extendleft(reversed(jobs[len(batch.results) :]))
+        self._queue.extendleft(reversed(jobs[len(results) :]))
 
 
 def _settle(job: _Job, ok: bool, value: Any) -> None:
@@ -187,21 +180,24 @@ def _settle(job: _Job, ok: bool, value: Any) -> None:
         job.done.set_exception(value)
 
 
-def _transact(engine: Engine, jobs: list[_Job]) -> tuple[_Batch, bool]:
-    """Run jobs in one transaction, each behind a savepoint of its own; say whether it changed anything."""
-    batch = _Batch()
+def _transact(engine: Engine, jobs: list[_Job]) -> tuple[list[tuple[bool, Any]], bool]:
+    """Run jobs in one transaction, each behind a savepoint of its own, as far as the time for a batch goes.
+
+    Return a result or an error for each that was run, and whether anything changed.
+    """
+    results: list[tuple[bool, Any]] = []
     started = time.perf_counter()
     with engine.connect() as tx:
         tx.begin()
         raw: Any = tx.connection.dbapi_connection
         before = raw.total_changes
         for job in jobs:
-            if batch.results and time.perf_counter() - started > BATCH_SECONDS:
+            if results and time.perf_counter() - started > BATCH_SECONDS:
                 break
-            batch.results.append(_attempt(tx, job, alone=len(jobs) == 1))
+            results.append(_attempt(tx, job, alone=len(jobs) == 1))
         changed = raw.total_changes != before
         tx.commit()  # without changes SQLite writes nothing
-    return batch, changed
+    return results, changed
 
 
 def _attempt(tx: Tx, job: _Job, *, alone: bool) -> tuple[bool, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from storage.records import Delivery, DeliveryState, Thread
 from storage.tables import deliveries
@@ -111,12 +111,6 @@ def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:
     """Return a turn's deliveries in order."""
     query = select(deliveries).where(deliveries.c.session == session, deliveries.c.turn == turn)
     return [_delivery(row, team) for row in tx.execute(query.order_by(deliveries.c.id))]
-
-
-def next_part(tx: Tx, key: str) -> int:
-    """Return the number of the message after the last one of this delivery."""
-    last = tx.execute(select(func.max(deliveries.c.part)).where(deliveries.c.key == key)).scalar()
-    return 0 if last is None else last + 1
 
 
 def _delivery(row: Any, team: str) -> Delivery:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from storage.tables import journal
 
@@ -14,9 +14,3 @@ def record(
     """Add one line; `where` is session and turn."""
     session, turn = where
     tx.execute(insert(journal).values(kind=kind, session=session, turn=turn, user=user, detail=detail, at=at))
-
-
-def of_session(tx: Tx, session: str) -> list[dict[str, Any]]:
-    """Return a session's lines in order."""
-    found = tx.execute(select(journal).where(journal.c.session == session).order_by(journal.c.id))
-    return [dict(r._mapping) for r in found]

@@ -76,18 +76,6 @@ def unknown(tx: Tx, session: str) -> frozenset[str]:
     return frozenset(tx.execute(_UNKNOWN, {"session": session}).scalars())
 
 
-def of_session(tx: Tx, session: str) -> list[ToolCall]:
-    """Return a session's calls in the order in which they were proposed."""
-    query = select(tool_calls).where(tool_calls.c.session == session)
-    return [_call(r) for r in tx.execute(query.order_by(tool_calls.c.step, tool_calls.c.position))]
-
-
-def attempts_of(tx: Tx, call: str) -> list[dict[str, Any]]:
-    """Return a call's attempts in order."""
-    found = tx.execute(select(attempts).where(attempts.c.call == call).order_by(attempts.c.number))
-    return [dict(r._mapping) for r in found]
-
-
 def _call(row: Any) -> ToolCall:
     return ToolCall(
         id=row.id,

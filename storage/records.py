@@ -7,7 +7,7 @@ from typing import Any, Literal
 Effect = Literal["read", "write", "danger"]
 Decision = Literal["allow", "ask", "deny"]
 PlaceKind = Literal["im", "mpim", "private", "public"]
-Role = Literal["user", "assistant", "tool", "note"]
+Role = Literal["user", "assistant", "tool"]
 
 
 class Phase(StrEnum):
@@ -93,10 +93,8 @@ class Incoming:
     event_id: str
     user: str
     text: str = ""
-    addressed: bool = False
     top_level: bool = False
     shared: bool = False
-    author_team: str | None = None
     author_name: str = ""
     edited_ts: str = ""
     streams: tuple[str, ...] = ()
@@ -172,7 +170,7 @@ class Entry:
     """One line of the append-only transcript.
 
     `content` by role: user {text, user, name, ts, late}, assistant {text, calls: [{id, name, arguments}]},
-    tool {call, name, text}, note {text}. `tokens` is counted once, at write.
+    tool {call, name, text}. `tokens` is counted once, at write.
     """
 
     seq: int

@@ -1,6 +1,5 @@
 """Turns: who asked, how far it went, how it ended, which memories it saw, and what its requests cost."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection as Tx
@@ -65,20 +64,9 @@ def get(tx: Tx, session: str, number: int) -> Turn | None:
     return None if row is None else _turn(row)
 
 
-def of_session(tx: Tx, session: str) -> list[Turn]:
-    """Return a session's turns in order."""
-    query = select(turns).where(turns.c.session == session).order_by(turns.c.number)
-    return [_turn(r) for r in tx.execute(query)]
-
-
 def used(tx: Tx, session: str, step: int, values: dict[str, Any]) -> None:
     """Record what one request cost: turn, model, prompt, completion, cached, seconds, at."""
     tx.execute(_USED, {"session": session, "step": step, **values})
-
-
-def usage_of(tx: Tx, session: str) -> Sequence[Any]:
-    """Return a session's usage rows in order."""
-    return tx.execute(select(usage).where(usage.c.session == session).order_by(usage.c.step)).all()
 
 
 def _turn(row: Any) -> Turn:

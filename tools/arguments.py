@@ -176,12 +176,12 @@ class Checker:
             return None
         words: list[str] = []
         for error in self._validator.iter_errors(arguments):
-            words.append(self._words(error, arguments))
+            words.append(self._words(error))
             if len(words) == 3:
                 break
         return "; ".join(words)
 
-    def _words(self, error: jsonschema_rs.ValidationError, arguments: dict[str, Any]) -> str:
+    def _words(self, error: jsonschema_rs.ValidationError) -> str:
         error = _closest(error)
         path = ""
         schema: Mapping[str, Any] = resolve(self._schema, self._schema)

@@ -128,3 +128,8 @@ def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = F
     """Return the result that a model sees after a failure or a refusal."""
     error = {"code": code, "message": message, "suggestion": suggestion, "retryable": retryable}
     return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
+
+
+def is_failure(result: str) -> bool:
+    """Tell whether a result is one that `failed` wrote."""
+    return result.startswith('{"ok": false')

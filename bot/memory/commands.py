@@ -60,7 +60,7 @@ def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Sou
     return Answer(f"{unknown}\n{say('memory.help', person.locale)}")
 
 
-def press(tx: Tx, person: Person, place: Place, action: str, value: str, now: float) -> Answer:
+def press(tx: Tx, person: Person, action: str, value: str, now: float) -> Answer:
     """Carry out a press of a button by `person`, whose own memories alone it can reach. Never raises for bad input."""
     try:
         if action == KEEP:

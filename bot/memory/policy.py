@@ -32,8 +32,8 @@ DAY = 86400.0
 STANDING = {"instruction": 0.3, "identity": 0.26, "preference": 0.22}
 MAX_STANDING = 3  # of those that no word of the question points to, so that they never crowd out an answer
 
-# Bonuses are added and bounded. A factor that shrinks with age would bury what is old and still true
-# (reference measurements: recall@10 .655 -> .206), so age only settles what is otherwise equal.
+# Bonuses are added and bounded. A factor that shrinks with age would bury what is old and still true, so age only
+# settles what is otherwise equal.
 DATE_BONUS = 0.5
 IMPORTANCE_BONUS = 0.05
 HITS_BONUS = 0.05

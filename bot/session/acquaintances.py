@@ -14,9 +14,13 @@ LIMIT = 5_000  # of each kind; about 1 MB
 
 
 class Acquaintances:
-    """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept."""
+    """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept.
 
-    def __init__(self) -> None:
+    It is kept before its commit: should that fail, Slack has said it all the same, and a later process asks again.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
         self._people: OrderedDict[tuple[str, str], Person] = OrderedDict()
         self._places: OrderedDict[tuple[str, str], tuple[Place, float]] = OrderedDict()
 
@@ -24,7 +28,7 @@ class Acquaintances:
         """Return a person as stored, or None for one never seen."""
         known = self._people.get((team, user))
         if known is None and (known := people.person(tx, team, user)) is not None:
-            _keep(self._people, (team, user), known)
+            self._keep(self._people, (team, user), known)
         return known
 
     def place(self, tx: Tx, team: str, channel: str) -> Place | None:
@@ -45,22 +49,24 @@ class Acquaintances:
     def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
         known = self._places.get((team, channel))
         if known is None and (known := people.place(tx, team, channel)) is not None:
-            _keep(self._places, (team, channel), known)
+            self._keep(self._places, (team, channel), known)
         return known
 
     def learn_person(self, tx: Tx, person: Person) -> None:
         """Store or refresh a person."""
         people.put_person(tx, person)
         self._people[person.team, person.id] = person
+        self._trim(self._people)
 
     def learn_place(self, tx: Tx, place: Place, now: float) -> None:
         """Store or refresh a conversation."""
         people.put_place(tx, place, now)
         self._places[place.team, place.channel] = (place, now)
+        self._trim(self._places)
 
     def shared_now(self, tx: Tx, team: str, channel: str) -> None:
         """A channel that another organisation joined is theirs too from now on: no memory waits for a look-up."""
-        known = self._place(tx, team, channel)
+        known = people.place(tx, team, channel)  # as stored: an earlier try may have been rolled back
         if known is not None and not known[0].shared:
             self.learn_place(tx, replace(known[0], shared=True), known[1])
 
@@ -74,8 +80,10 @@ class Acquaintances:
         person = self.person(tx, team, user)
         return person.locale if person else "en-US"
 
+    def _keep(self, cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
+        cache.setdefault(key, value)  # never over what was learnt meanwhile: reads and writes have threads of their own
+        self._trim(cache)
 
-def _keep(cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
-    cache.setdefault(key, value)  # never over what was learnt meanwhile: reads and writes have threads of their own
-    if len(cache) > LIMIT:
-        cache.popitem(last=False)
+    def _trim(self, cache: OrderedDict[tuple[str, str], V]) -> None:
+        if len(cache) > self._limit:
+            cache.popitem(last=False)

@@ -62,7 +62,7 @@ class Actor:
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
-        self._doubtful = False  # whether Slack may show a status that no answer will end
+        self._status_doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
         if takeover is not None:
             self.feed(Resumed())  # before any wake-up: what is begun from now on is in this process
@@ -105,9 +105,9 @@ class Actor:
 
     def _put_status_right(self) -> bool:
         """See that a message which opened no turn after all leaves no status behind; tell whether there is work."""
-        if not self._doubtful or self._session is None or self.closing:
+        if not self._status_doubtful or self._session is None or self.closing:
             return False
-        self._doubtful = False
+        self._status_doubtful = False
         self._jobs.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
         return True
 
@@ -152,7 +152,7 @@ class Actor:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
         self._session = None  # kind and sharing of the place may be known now
         self._tried |= tried
-        self._doubtful = True
+        self._status_doubtful = True
         for user in refused:
             self._jobs.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
         self.wake()

@@ -8,7 +8,7 @@ from typing import Any
 from bot.memory import recall
 from bot.session import effects as do
 from bot.session.events import Proposed
-from bot.session.tokens import count
+from bot.session.tokens import PER_MESSAGE, count
 from bot.session.world import World
 from storage import approvals, deliveries, inbox, journal, ledger, memories, transcripts, turns
 from storage.db import Tx
@@ -68,7 +68,7 @@ def _append(tx: Tx, world: World, session: Session, effect: do.Append, done: App
             "step": step,
             "role": effect.role,
             "content": content,
-            "tokens": tokens + 4,
+            "tokens": tokens + PER_MESSAGE,
             "source_ts": effect.source_ts,
         }
     )
@@ -189,7 +189,7 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
     done.cards = True
     call = ledger.get(tx, effect.call)
     first = approvals.first_of_call(tx, call.id, session.thread.team)
-    rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name, call.requester))
+    rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name))
     now = world.now()
     approvals.ask(
         tx,

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.session.transition import at_rest
 from bot.session.world import World
 from storage import approvals, inbox, journal, ledger, sessions
 from storage.db import Tx
-from storage.records import Approval
+from storage.records import Approval, ApprovalRule
 from tools.policy import Policy, may_decide, tally
 
 Button = Literal["approve", "deny", "run_again", "worked", "skip"]
@@ -19,7 +20,6 @@ class Pressed:
 
     tell: str | None
     session: str | None = None
-    verdict: str | None = None
 
 
 def press(tx: Tx, world: World, policy: Policy, approval: str, user: str, button: Button) -> Pressed:
@@ -33,31 +33,30 @@ def press(tx: Tx, world: World, policy: Policy, approval: str, user: str, button
         return Pressed("approval.unknown")
     if found.kind == "approval" and world.now() >= found.expires:
         settle(tx, world, found, "expired", ())
-        return Pressed("approval.expired", found.session, "expired")
+        return Pressed("approval.expired", found.session)
     rule = policy.current(found.rule, found.tool, found.requester)
     if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
         _note(tx, world, found, user, "click_refused", button)
         return Pressed("approval.not_yours")
-    return _count(tx, world, policy, found, user, button)
+    return _count(tx, world, rule, found, user, button)
 
 
-def _count(tx: Tx, world: World, policy: Policy, found: Approval, user: str, button: Button) -> Pressed:
+def _count(tx: Tx, world: World, rule: ApprovalRule, found: Approval, user: str, button: Button) -> Pressed:
     vote = VOTES.get(button, button)
     approvals.vote(tx, found.id, user, vote, world.now())
+    cast = approvals.votes_of(tx, found.id)
     _note(tx, world, found, user, "vote", button)
     if found.kind == "unknown":  # one who may decide is enough: it is knowledge, not permission
         verdict = vote
     else:
-        cast = approvals.votes_of(tx, found.id)
-        rule = policy.current(found.rule, found.tool, found.requester)
         yes = [u for u, v in cast if v == "approved"]
         no = [u for u, v in cast if v == "denied"]
         verdict = tally(rule, found.requester, yes, no)
     if verdict == "open":
         return Pressed("approval.counted", found.session)
-    by = tuple(u for u, v in approvals.votes_of(tx, found.id) if v == vote)
+    by = tuple(u for u, v in cast if v == vote)
     settle(tx, world, found, verdict, by)
-    return Pressed(None, found.session, verdict)
+    return Pressed(None, found.session)
 
 
 def settle(tx: Tx, world: World, found: Approval, verdict: str, by: tuple[str, ...]) -> bool:
@@ -87,7 +86,7 @@ def stop_here(tx: Tx, world: World, team: str, channel: str, user: str) -> list[
     """Leave a stop for each of a person's turns at work in a conversation; return the sessions to wake."""
     woken = []
     for session in sessions.of_place(tx, team, channel, user):
-        if session.phase in ("reasoning", "waiting_tool") or any(not c.quiet for c in session.calls):
+        if not at_rest(session) or any(not c.quiet for c in session.calls):
             woken.append(session.id)
             leave_stop(tx, world, session.id, user)
     return woken

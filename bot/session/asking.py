@@ -9,6 +9,7 @@ from bot.memory import recall
 from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
 from bot.session import compaction, context, prompt, reflection
 from bot.session.acquaintances import Acquaintances
+from bot.session.calls import RESULTS
 from bot.session.deps import Deps
 from bot.session.effects import AskModel
 from bot.session.events import ModelFailed, Proposed, Replied
@@ -16,6 +17,7 @@ from bot.session.tokens import count
 from storage import ledger, sessions, transcripts, turns
 from storage.db import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
+from tools.declaration import is_failure
 from tools.review import review
 
 log = logging.getLogger(__name__)
@@ -147,7 +149,7 @@ def _stuck(packet: Packet, calls: tuple[ModelCall, ...]) -> bool:
         if entry.role == "assistant" and entry.turn == packet.turn.number:
             for call in entry.content["calls"]:
                 result = results.get(call["id"], "")
-                if result.startswith('{"ok": false') and '"awaiting_approval"' not in result:
+                if is_failure(result) and result != RESULTS["awaiting"]:
                     known = (call["name"], call.get("raw") or context.dumps(call["arguments"]), result)
                     failures[known] = failures.get(known, 0) + 1
     again = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}

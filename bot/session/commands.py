@@ -82,7 +82,10 @@ class Commands:
 
     def _tools(self, locale: str) -> str:
         rows = self.registry.describe(locale)
-        lines = [f"- `{r.name}` – {r.line} ({r.effect_word}, {r.decision_word})" for r in rows]
+        lines = [
+            say("command.tool_line", locale, name=r.name, line=r.line, effect=r.effect_word, decision=r.decision_word)
+            for r in rows
+        ]
         if not lines:
             lines = [say("command.tools_none", locale)]
         if servers := self.missing():

@@ -47,8 +47,12 @@ class Deps:
     world: World
     settings: Settings
     files_root: Path
-    now: Clock
     watch: Watch
     ruler: Ruler = field(default_factory=Ruler)
     ready: Callable[[], Awaitable[None]] = _at_once  # waits briefly for MCP servers in their first connection
     missing: Callable[[], Sequence[str]] = tuple  # the servers that are not ready
+
+    @property
+    def now(self) -> Clock:
+        """The world's clock."""
+        return self.world.now

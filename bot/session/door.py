@@ -123,10 +123,10 @@ class Door:
         return await self._db.write_first(self._press, user, channel, action, value)
 
     def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> Answer:
-        person, place = known(tx, self._world, user, channel)
+        person, _ = known(tx, self._world, user, channel)
         if (refusal := _refusal(tx, self._world, user, channel)) is not None:
             return Answer(say(refusal, person.locale))
-        return memory_commands.press(tx, person, place, action, value, self._world.now())
+        return memory_commands.press(tx, person, action, value, self._world.now())
 
 
 def _refusal(tx: Tx, world: World, user: str, channel: str) -> str | None:

@@ -17,7 +17,6 @@ class Received:
     """What intake did. `session` is the one to wake; `tell` a text key for the author, who sees that it waits."""
 
     session: str | None = None
-    new: bool = False
     opens: bool = False
     tell: str | None = None
 
@@ -63,7 +62,7 @@ def _message(
     told = heard and session.phase in AT_WORK and inbox.waits(tx, session.id, incoming.user)
     if inbox.put(tx, row) is None:
         return NOTHING
-    return Received(session.id, True, heard, _tell(session, incoming.user, access, full, told) if heard else None)
+    return Received(session.id, heard, _tell(session, incoming.user, access, full, told) if heard else None)
 
 
 def _overheard(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
@@ -96,13 +95,13 @@ def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], a
         row["state"] = "refused"
     stored = inbox.put(tx, row)
     tell = "access.refused" if access == "refused" else None
-    return NOTHING if stored is None else Received(session.id, True, tell=tell)
+    return NOTHING if stored is None else Received(session.id, tell=tell)
 
 
 def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
     data = {"streams": list(incoming.streams), "at": incoming.event_time}
     stored = inbox.put(tx, _row(session, incoming, "stop", now, data=data, variant=incoming.event_id))
-    return NOTHING if stored is None else Received(session.id, True)
+    return NOTHING if stored is None else Received(session.id)
 
 
 def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
@@ -117,13 +116,13 @@ def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
             inbox.mark(tx, [row.id], "deleted")
         else:
             inbox.rewrite(tx, row.id, incoming.text, addressed=row.addressed or addressed(incoming, rules.me))
-        return Received(row.session, True)
+        return Received(row.session)
     if state != "taken":
         return NOTHING
     session = sessions.load(tx, row.session)
     answering = row.addressed and turn == session.turn and session.phase in AT_WORK
     stored = inbox.put(tx, _change_row(session, row, incoming, now, answering=answering))
-    return NOTHING if stored is None else Received(session.id, True)
+    return NOTHING if stored is None else Received(session.id)
 
 
 def _change_row(session: Session, row: InboxRow, incoming: Incoming, now: float, *, answering: bool) -> dict[str, Any]:

@@ -24,12 +24,6 @@ GIVE_UP_AFTER = 20  # tries, about one a minute
 LOCALES = ("en-US", "zh-CN")  # an earlier process may have spoken to someone else
 AGAIN = "+"  # what the key of an answer that is posted anew ends with
 CLOCK_SLACK_SECONDS = 5.0  # our clock against Slack's
-Owed = list[tuple[str, Delivery]]
-
-
-def read_owed(tx: Tx, session: str, team: str) -> Owed:
-    """Return (key, delivery) of everything owed or uncertain."""
-    return deliveries.owed(tx, session, team)
 
 
 async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -> None:
@@ -46,7 +40,7 @@ async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -
 
 async def deliver_notices(deps: Deps, session: str) -> None:
     """Deliver the notices and whispers that are owed."""
-    for key, delivery in await deps.db.read(read_owed, session, deps.world.rules.team):
+    for key, delivery in await deps.db.read(deliveries.owed, session, deps.world.rules.team):
         if delivery.kind in ("notice", "whisper"):
             await _notice(deps, key, delivery)
 

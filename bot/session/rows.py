@@ -45,7 +45,6 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
             if not user or user in known or user == world.rules.me or (user == row.user and "name" in row.data):
                 continue
             known[user] = world.known.person(tx, session.thread.team, user)
-    granted = {r.id: r.access == "granted" for r in said}
     needs = _needs(tx, world, session, said, known, tried)
     if askers:
         needs = replace(needs, people=tuple(sorted({*needs.people, *askers})), now=True)
@@ -54,9 +53,9 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
     for row in rows:
         if row.kind == "outcome":
             items.append(_happened(tx, session, row))
-        elif row.id in granted:
-            opens = row.kind == "message" and row.addressed and granted[row.id]
-            if row.kind == "message" and row.addressed and not opens:
+        elif row.kind in ("message", "context"):
+            opens = row.kind == "message" and row.addressed
+            if opens and row.access != "granted":
                 continue  # not settled yet: it keeps its place
             items.append(Said(row.id, row.user, row.ts, _content(world, row, known, newest), opens))
     return Waiting(immediate, tuple(items), needs)

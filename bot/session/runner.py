@@ -54,12 +54,11 @@ class Runner:
         finally:
             await tell(self.deps, thread, user, key)
 
-    async def resume_all(self) -> int:
-        """Take over everything that an earlier process owed; return how many sessions that are."""
-        return await self.recover()
-
     async def recover(self) -> int:
-        """Wake what is owed but not being worked on: what failed to be looked up or delivered is tried again."""
+        """Take over what is owed but not being worked on, and return how many sessions that are.
+
+        At the start it is all that an earlier process owed, later what failed to be looked up or delivered.
+        """
         return await self._take_over(await self.deps.db.read(sessions.owed))
 
     async def _take_over(self, owed: list[str]) -> int:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from bot.session import apply
-from bot.session.effects import Act, Effect
+from bot.session.effects import Act, Append, Effect
 from bot.session.events import Decided, Event, InboxTaken, Resumed, Stopped
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
@@ -118,7 +118,7 @@ def _cards_are_stale(work: _Transaction) -> bool:
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
     """Collect a turn's first words before the turn is opened: recall looks them up."""
-    return tuple(sorted(effects, key=lambda e: type(e).__name__ != "Append"))
+    return tuple(sorted(effects, key=lambda e: not isinstance(e, Append)))
 
 
 def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> str | None:

@@ -22,7 +22,6 @@ PER_CJK = 0.75
 PER_MARK = 0.6
 PER_SYMBOL = 1.5
 PER_MESSAGE = 4  # role and separators, as OpenAI's cookbook counts them
-PER_IMAGE = 800  # between the low and the high detail of OpenAI's vision guide
 
 LEAST = 200  # estimated tokens below which a measurement is mostly overhead
 WEIGHT = 0.2  # of a new measurement
@@ -44,24 +43,6 @@ def count(text: str) -> int:
     cjk = len(far) - len(rest)
     others = len(FAR_WORD.findall(rest)) + len(SYMBOL.findall(rest)) * PER_SYMBOL
     return ceil(pieces + (marks - beyond) * PER_MARK + cjk * PER_CJK + others)
-
-
-def count_message(message: Mapping[str, Any]) -> int:
-    """Return the estimated tokens of one message in Chat Completions form."""
-    total = PER_MESSAGE
-    content = message.get("content")
-    if isinstance(content, str):
-        total += count(content)
-    elif isinstance(content, list):
-        total += sum(count(p["text"]) if p.get("type") == "text" else PER_IMAGE for p in content)
-    for call in message.get("tool_calls") or ():
-        total += PER_MESSAGE + count(call["function"]["name"]) + count(call["function"]["arguments"])
-    return total
-
-
-def count_messages(messages: Iterable[Mapping[str, Any]]) -> int:
-    """Return the estimated tokens of several messages."""
-    return sum(count_message(m) for m in messages)
 
 
 def count_tools(tools: Iterable[Mapping[str, Any]]) -> int:

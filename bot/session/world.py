@@ -22,7 +22,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Given to every transaction. `fence` numbers the process; `rule_for(tool, requester)` is policy's word."""
+    """Given to every transaction. `fence` numbers the process; `rule_for(tool)` is policy's word."""
 
     rules: Rules
     known: Acquaintances
@@ -30,5 +30,5 @@ class World:
     fence: int
     recall_limit: int
     prompt_version: str
-    rule_for: Callable[[str, str], ApprovalRule]
+    rule_for: Callable[[str], ApprovalRule]
     obey: Callable[[Tx, "World", Session, InboxRow], Spoken]

@@ -12,7 +12,7 @@ from bot.slack.sheet import Page
 from bot.slack.surface import passing
 from bot.texts import say
 
-SIGNS: dict[TaskStatus, str] = {"in_progress": "⏳", "complete": "✅", "error": "❌"}
+SIGNS: dict[TaskStatus, str] = {"in_progress": "…", "complete": "✓", "error": "✕"}
 FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 
 

@@ -126,10 +126,6 @@ class Script:
         """Give back what could not be sent; it goes first next time."""
         self._queue.extendleft(reversed(piece.items))
 
-    @property
-    def has_tasks(self) -> bool:
-        return any(isinstance(item, Task) for item in self._queue)
-
     def _take_growing(self, items: list[Item], room: int, shown: str) -> bool:
         rest = self.step[self._taken :]
         if not rest:

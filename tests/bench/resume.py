@@ -80,7 +80,7 @@ def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:
     """Leave sessions as a process that died would."""
     for number, root in enumerate(roots, first):
         said = Incoming(
-            TEAM, CHANNEL, root, root, "message", "public", f"Ev{number}", ANA, "<@U0HERMES> hi", True, top_level=True
+            TEAM, CHANNEL, root, root, "message", "public", f"Ev{number}", ANA, "<@U0HERMES> hi", top_level=True
         )
         session = receive(tx, said, world.rules, world.known, world.now()).session
         assert session is not None

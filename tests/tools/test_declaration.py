@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 
 from bot.ports import ToolContext
-from tools.declaration import ToolError, failed, ok, tool
+from tools.declaration import ToolError, failed, is_failure, ok, tool
 from tools.signature import DeclarationError
 
 NO_CONTEXT: Any = None
@@ -202,3 +202,8 @@ def test_an_empty_result_says_that_it_is_empty() -> None:
     assert json.loads(ok([]))["note"] == "the result is empty"
     assert "note" not in json.loads(ok(0))
     assert json.loads(failed("x", "y"))["error"]["code"] == "x"
+
+
+def test_a_failure_is_known_from_a_result_that_only_talks_of_one() -> None:
+    assert is_failure(failed("x", "y"))
+    assert not is_failure(ok(failed("x", "y")))

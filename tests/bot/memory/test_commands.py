@@ -28,7 +28,7 @@ async def type_in(db: Database, text: str, person: Person = ANN, place: Place = 
 
 async def press(db: Database, answer: Answer, label: str, person: Person = ANN) -> Answer:
     button = next(b for b in answer.buttons if b.label == label)
-    return await db.write(commands.press, person, DM, button.action, button.value, NOW)
+    return await db.write(commands.press, person, button.action, button.value, NOW)
 
 
 async def kept(db: Database, person: Person = ANN) -> list[Memory]:
@@ -157,8 +157,8 @@ async def test_a_button_pressed_by_another_person_reaches_nothing(db: Database) 
     (memory,) = await kept(db)
     asked = await type_in(db, f"forget {memory.short_id}")
     for button in asked.buttons:
-        await db.write(commands.press, BEN, DM, button.action, button.value, NOW)
-    await db.write(commands.press, BEN, DM, WIDEN, memory.short_id, NOW)
+        await db.write(commands.press, BEN, button.action, button.value, NOW)
+    await db.write(commands.press, BEN, WIDEN, memory.short_id, NOW)
     assert await kept(db) == [memory]
 
 
@@ -205,4 +205,4 @@ async def test_a_verb_without_its_words_says_what_is_missing(db: Database, verb:
 )
 async def test_no_text_and_no_press_raises(db: Database, verb: str, rest: str, action: str) -> None:
     assert (await type_in(db, f"{verb} {rest}")).text
-    assert (await db.write(commands.press, BEN, DM, action, rest, NOW)).text
+    assert (await db.write(commands.press, BEN, action, rest, NOW)).text

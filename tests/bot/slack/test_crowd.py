@@ -42,7 +42,7 @@ async def test_thirty_threads_within_the_tiers_of_slack(sim: Simulator) -> None:
         for stage in stages:
             group.create_task(answer(stage))
     for stage in stages:
-        assert stage.whole().removeprefix("✅ Look ") == TEXT + "Done."
+        assert stage.whole().removeprefix("✓ Look ") == TEXT + "Done."
     refused = [call for call in sim.calls() if call.status == 429]
     assert 0 < len(refused) < 120
     await client.close()

@@ -32,12 +32,12 @@ async def test_a_stop_button_stands_below_while_at_work_and_goes_at_the_end(plai
 async def test_tools_are_lines_above_the_text(plain: Stage) -> None:
     reply = plain.reply(locale="zh-CN")
     reply.task("c", "read_file", "in_progress")
-    await shown(plain, "⏳ read_file")
+    await shown(plain, "… read_file")
     assert "正在处理" in plain.whole()
     assert plain.answers()[0].button("hermes_stop").text == "停止"
     reply.task("c", "read_file", "complete", "12 lines")
     await reply.finish("It has 12 lines.")
-    assert plain.whole() == "✅ read_file: 12 lines It has 12 lines."
+    assert plain.whole() == "✓ read_file: 12 lines It has 12 lines."
 
 
 async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> None:
@@ -51,7 +51,7 @@ async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> 
     reply.text("Another beginning, with quite other words in it. ")
     await reply.finish("Another beginning, with quite other words in it. And an end.")
     (text,) = plain.texts()
-    wanted = "✅ look I will look. Another beginning, with quite other words in it. And an end."
+    wanted = "✓ look I will look. Another beginning, with quite other words in it. And an end."
     assert text.split() == wanted.split()
 
 

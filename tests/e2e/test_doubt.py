@@ -160,6 +160,8 @@ async def test_a_server_that_dies_in_a_call_with_effects_leaves_a_question(start
     root = await team.mention("order it")
     card = await team.until(lambda: next((m for m in team.sim.thread(GENERAL, root) if len(m.buttons) == 3), None))
     assert "I will not repeat it unasked" in card.text
+    [shown] = [m for m in team.sim.thread(GENERAL, root) if m.tasks]
+    assert [(task.title, task.status) for task in shown.tasks] == [("shop_echo", "error")]
     await team.click(card, "hermes_worked")
     assert await team.answer(root, lambda said: "I could not tell." in said)
     assert "confirmed that the call had its effect" in team.model.asked[-1].results[0]

@@ -81,6 +81,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The model gave an empty answer. Please ask again, perhaps in other words.",
         "模型给出了空的答复，请换种说法再问一次。",
     ),
+    "end.length": (
+        "The answer ends here because it reached the longest that the model may write at once. Ask me to go on.",
+        "答复已达到模型一次可写的最大长度，到此为止。请让我继续。",
+    ),
+    "end.filtered": (
+        "The model's endpoint withheld the rest of this answer.",
+        "模型服务未给出此答复的其余部分。",
+    ),
     "end.stuck": (
         "The same call failed three times in the same way, so I stopped. Nothing was repeated beyond that.",
         "同一调用以同样方式失败了三次，我已停下，没有继续重复。",

@@ -55,6 +55,14 @@ def parse(raw: str) -> Parsed:
     return Parsed(value, repaired)
 
 
+def is_whole(raw: str) -> bool:
+    """Tell whether an argument text needs no repair: one that broke off does."""
+    try:
+        return not parse(raw).repaired
+    except ArgumentsError:
+        return False
+
+
 def _repair(text: str, error: Exception) -> Any:
     reason = f"not valid JSON: {error}" if isinstance(error, json.JSONDecodeError) else "not valid JSON"
     refusal = ArgumentsError(f"the arguments are {reason}. Send one JSON object with double-quoted names")

@@ -14,9 +14,11 @@ from bot.session.deps import Deps
 from bot.session.effects import AskModel
 from bot.session.events import ModelFailed, Proposed, Replied
 from bot.session.tokens import count
+from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.db import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
+from tools.arguments import is_whole
 from tools.declaration import is_failure
 from tools.review import review
 
@@ -25,6 +27,7 @@ COMPACT_TO = 0.6  # of the history budget, once it is full
 SUMMARY_SHARE = 0.25  # of the history budget, at most
 COMPACT_HARD = 0.35  # after the endpoint said that the request does not fit
 SAME_FAILURES = 3
+CUT_OFF = {"length": "end.length", "content_filter": "end.filtered"}  # finish reasons of Chat Completions
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ async def _ask(deps: Deps, packet: Packet, act: AskModel, sink: Reply) -> Replie
     _account(deps, packet, act, reply, deps.now() - began)
     if reply.calls and last:
         return ModelFailed(act.turn, act.step, "max_steps", reply.text)
+    if (why := _cut_off(reply)) is not None:  # said below what there is, and known to the model in the next turn
+        word = say(why, packet.person.locale if packet.person else "en")
+        return Replied(act.turn, act.step, f"{reply.text.rstrip()}\n\n_— {word} —_".lstrip())
     if not reply.calls and not reply.text.strip():
         return ModelFailed(act.turn, act.step, "empty", "")
     if _stuck(packet, reply.calls):
@@ -109,6 +115,13 @@ def _messages(system: str, packet: Packet) -> list[dict[str, Any]]:
     )
     note = prompt.turn_note(packet.person, packet.place, packet.memories, packet.turn.started)
     return context.build(system, history, packet.turn.number, note)
+
+
+def _cut_off(reply: ModelReply) -> str | None:
+    """Return the sentence for a reply that its server ended before its end: in its text or in a call's arguments."""
+    why = CUT_OFF.get(reply.finish)
+    whole = bool(reply.calls) and all(is_whole(call.arguments) for call in reply.calls)
+    return None if whole else why
 
 
 def _account(deps: Deps, packet: Packet, act: AskModel, reply: ModelReply, seconds: float) -> None:

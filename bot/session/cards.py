@@ -11,6 +11,8 @@ from storage.db import Tx
 from storage.records import Approval
 
 log = logging.getLogger(__name__)
+# The card, its thread or its channel is no more (Slack: errors of chat.update and chat.postMessage).
+GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archived", "not_in_channel"}
 
 
 def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Card]:
@@ -45,20 +47,30 @@ async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> boo
             continue  # it may stand there: better late than twice
         ts = approval.message_ts or next((p.ts for p in posted or () if p.key == approval.id), None)
         try:
-            if ts is None:
-                ts = await deps.chat.post_card(card, key=approval.id)
-            else:
-                await deps.chat.update_card(card, ts)
+            ts = await _show(deps, card, ts)
         except ChatError as error:
             log.warning("a card could not be shown", extra={"session": session, "reason": error.code})
-            whole = False
-            continue
+            if error.code not in GONE or approval.status == "open":
+                whole = False
+                continue  # what is settled and has nowhere to be shown is owed no more
         # At once, not with the next commit: the next look must not find it unposted.
         await deps.db.write(shown, approval, ts)
     return whole
 
 
-def shown(tx: Tx, approval: Approval, ts: str) -> None:
+async def _show(deps: Deps, card: Card, ts: str | None) -> str:
+    """Post or update a card; an open one that was deleted is posted anew. Return its ts. Raises ChatError."""
+    if ts is not None:
+        try:
+            await deps.chat.update_card(card, ts)
+            return ts
+        except ChatError as error:
+            if error.code != "message_not_found" or card.approval.status != "open":
+                raise
+    return await deps.chat.post_card(card, key=card.approval.id)
+
+
+def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
     """Record what the card shows, unless more has happened since."""
     now = approvals.get(tx, approval.id, approval.thread.team)
     if now is not None:

@@ -73,7 +73,8 @@ class Pages:
     def wind_up(self, word: str | None) -> None:
         """Close the open cards and, with a word, say why the answer ends here; `deliver` shows it."""
         outcome = word or say("voice.waiting", self._spec.locale)
-        for task in self._sheet.page.open_tasks() if self._sheet else ():
+        newest = {**(self._sheet.page.tasks if self._sheet else {}), **self._script.tasks()}
+        for task in (t for t in newest.values() if t.status == "in_progress"):
             self._script.task(replace(task, status="error" if word else "complete", output=outcome))
         if word:
             self._script.broken = False  # one word is enough, below what is shown

@@ -71,6 +71,10 @@ class Script:
             )
         )
 
+    def tasks(self) -> dict[str, Task]:
+        """Return the newest state of each card that is still to be sent."""
+        return {item.key: item for item in self._queue if isinstance(item, Task)}
+
     def end_step(self) -> None:
         """The step's text is committed; what follows is a new paragraph."""
         if self.step.strip():

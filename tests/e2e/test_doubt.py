@@ -6,8 +6,9 @@ import pytest
 
 from bot.session.approving import press
 from tests.e2e.conftest import Start
-from tests.e2e.team import ANA, BEN, Clock, Team
+from tests.e2e.team import ANA, BEN, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop
+from tests.fakes.mcp_bench import tiny
 from tests.fakes.model_script import Gate, calls, text
 
 DEPLOY = ("deploy", {"service": "shop", "version": 7})
@@ -151,3 +152,16 @@ async def test_a_session_that_is_taken_over_and_woken_at_once_runs_its_call_once
     assert workshop.done == ["deploy shop 7"]
     assert len(team.model.requests) == 2
     assert len(team.cards(root)) == 1
+
+
+async def test_a_server_that_dies_in_a_call_with_effects_leaves_a_question(start: Start) -> None:
+    team = await start(mcp_servers={"shop": tiny("writes")}, tools={"shop_echo": {"risk": "allow"}})
+    team.model.reply(calls(("shop_echo", {"die": True})), text("I could not tell."))
+    root = await team.mention("order it")
+    card = await team.until(lambda: next((m for m in team.sim.thread(GENERAL, root) if len(m.buttons) == 3), None))
+    assert "I will not repeat it unasked" in card.text
+    [shown] = [m for m in team.sim.thread(GENERAL, root) if m.tasks]
+    assert [(task.title, task.status) for task in shown.tasks] == [("shop_echo", "error")]
+    await team.click(card, "hermes_worked")
+    assert await team.answer(root, lambda said: "I could not tell." in said)
+    assert "confirmed that the call had its effect" in team.model.asked[-1].results[0]

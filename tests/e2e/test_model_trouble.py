@@ -134,3 +134,27 @@ async def test_words_before_a_call_are_shown_and_come_first(team: Team) -> None:
     assert str(said).index("I look it up.") < str(said).index("Found it.")
     [message] = [m for m in team.sim.thread(GENERAL, root) if m.tasks]
     assert [(t.title, t.status) for t in message.tasks] == [("look", "complete")]
+
+
+@pytest.mark.parametrize(("finish", "word"), [("length", "Ask me to go on."), ("content_filter", "withheld the rest")])
+async def test_an_answer_that_the_server_cut_short_says_so_below_all_of_it(team: Team, finish: str, word: str) -> None:
+    team.model.reply(text("One two three four").with_finish(finish))
+    root = await team.mention("count")
+    [said] = await team.answer(root)
+    assert said.startswith("One two three four")
+    assert word in said
+
+
+async def test_a_call_that_was_cut_short_is_neither_completed_nor_made(team: Team) -> None:
+    team.model.reply(calls(("look", '{"at": "the lo')).with_finish("length"))
+    root = await team.mention("look")
+    [said] = await team.answer(root)
+    assert "Ask me to go on." in said
+    assert len(team.model.requests) == 1
+
+
+async def test_a_whole_call_at_the_output_limit_is_made(team: Team, workshop: Workshop) -> None:
+    team.model.reply(calls(("look", {"at": "it"})).with_finish("length"), text("Found it."))
+    root = await team.mention("look")
+    assert "Found it." in await team.answer(root)
+    assert workshop.done == ["look it"]

@@ -21,6 +21,8 @@ def listing(cursor: str | None, asked: int) -> dict[str, Any]:
         return {"tools": [TOOL], "nextCursor": "two"}
     if MODE == "pages":
         return {"tools": [TOOL | {"name": "second"}]}
+    if MODE == "writes":
+        return {"tools": [TOOL | {"annotations": {"readOnlyHint": False}}]}
     return {"tools": [TOOL]}
 
 

@@ -89,7 +89,8 @@ def _refusal(status: int | None) -> str | None:
 def call_error(error: BaseException, server: ServerSettings, timeout_s: float, redactor: Redactor) -> ToolError:
     """Return the ToolError for whatever a call raised (mcp 2.3: MCPError, RuntimeError, ValidationError, OSError, …).
 
-    Code `outcome_unknown`: the connection ended after the call was sent, so it may have run.
+    Code `outcome_unknown`: the connection ended after the call was sent. Whatever leaves open whether the call ran is
+    `uncertain`: only an answer of the server says that it did not.
     """
     error = leaf(error)
     who = f"The MCP server {server.name}"
@@ -97,18 +98,25 @@ def call_error(error: BaseException, server: ServerSettings, timeout_s: float, r
         return error
     if timed_out(error):
         return ToolError(
-            "timeout", f"{who} did not answer within {timeout_s:g} s; the call may have run.", retryable=True
+            "timeout",
+            f"{who} did not answer within {timeout_s:g} s; the call may have run.",
+            retryable=True,
+            uncertain=True,
         )
     if isinstance(error, MCPError):
         return _protocol_error(error, server, redactor)
     if isinstance(error, ValidationError | RuntimeError):
         # RuntimeError: structured content that violates the tool's own output schema
         return ToolError(
-            "bad_reply", f"{who} answered with what does not fit the protocol or its own schema; the call may have run."
+            "bad_reply",
+            f"{who} answered with what does not fit the protocol or its own schema; the call may have run.",
+            uncertain=True,
         )
     if isinstance(error, OSError | httpx2.HTTPError):
         return _lost(who)
-    return ToolError("mcp_error", f"The call to the MCP server {server.name} failed ({type(error).__name__}).")
+    return ToolError(
+        "mcp_error", f"The call to the MCP server {server.name} failed ({type(error).__name__}).", uncertain=True
+    )
 
 
 def _protocol_error(error: MCPError, server: ServerSettings, redactor: Redactor) -> ToolError:
@@ -130,4 +138,5 @@ def _lost(who: str) -> ToolError:
         f"{who} was lost during the call; whether the call ran is not known.",
         suggestion="Look at the state of things before asking for it again.",
         retryable=True,
+        uncertain=True,
     )

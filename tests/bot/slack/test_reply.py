@@ -123,6 +123,22 @@ async def test_an_interrupted_answer_says_why_and_its_cards_are_closed(stage: St
     assert stage.status() == "active"
 
 
+async def test_a_card_that_has_just_ended_keeps_its_end_when_the_answer_closes(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.task("call1", "Deploying", "in_progress")
+    await stage.streaming()
+    reply.task("call1", "Deploying", "error", "lost")
+    await reply.pause()
+    assert [(t.status, t.output) for t in stage.answers()[0].tasks] == [("error", "lost")]
+
+
+async def test_a_card_that_was_never_sent_is_closed_too(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.task("call1", "Deploying", "in_progress")
+    await reply.interrupt("stopped by Ana")
+    assert [t.status for t in stage.answers()[0].tasks] == ["error"]
+
+
 async def test_an_interruption_before_anything_was_shown_is_a_message(stage: Stage) -> None:
     await stage.reply().interrupt("stopped")
     assert stage.texts() == ["_— stopped —_"]

@@ -51,6 +51,24 @@ def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str,
     assert "t0psecret" not in made.message
 
 
+@pytest.mark.parametrize(
+    ("error", "uncertain"),
+    [
+        (MCPError(-32000, "Connection closed"), True),
+        (MCPError(-32001, "Timed out"), True),
+        (TimeoutError(), True),
+        (OSError("gone"), True),
+        (invalid(), True),
+        (KeyError("inside"), True),
+        (MCPError(-32600, "Session not found"), False),
+        (MCPError(-32602, "wrong"), False),
+        (MCPError(-32603, "broke"), False),
+    ],
+)
+def test_what_leaves_open_whether_the_call_ran_is_uncertain(error: BaseException, uncertain: bool) -> None:
+    assert call_error(error, HTTP, 7, HIDE).uncertain is uncertain
+
+
 def test_only_an_http_server_can_forget_us() -> None:
     error = MCPError(-32600, "no such session")
     assert session_gone(error, HTTP)

@@ -138,9 +138,10 @@ class Chat(Protocol):
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
     async def person(self, team: str, user: str) -> Person: ...
     async def place(self, team: str, channel: str) -> Place: ...
-    async def close_stream(self, channel: str, ts: str, word: str) -> None:
+    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         """Stop a stream left open by an earlier process and mark it with `word`; twice does no harm.
 
+        `open_calls`, as id and name, were at work then: their task cards must not stay so for ever.
         A message that is no open stream is marked by an edit, and loses its buttons.
         """
 

@@ -15,9 +15,9 @@ from bot.session.deps import Deps
 from bot.session.transition import at_rest
 from bot.session.voice import end_word, status_of
 from bot.texts import say
-from storage import approvals, deliveries, sessions, turns
+from storage import approvals, deliveries, ledger, sessions, turns
 from storage.db import StorageError, Tx
-from storage.records import Delivery, DeliveryState, Session, Thread
+from storage.records import CallState, Delivery, DeliveryState, Session, Thread
 
 log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 20  # tries, about one a minute
@@ -73,7 +73,8 @@ def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
 class Takeover:
     """A session that another process left, as a new one finds it: read for many sessions in one go.
 
-    `known` is every recorded ts of the thread; what is owed may stand after `after`.
+    `known` is every recorded ts of the thread; what is owed may stand after `after`. `running` are the calls, as id
+    and name, whose task cards may still stand at work.
     """
 
     session: Session
@@ -82,6 +83,7 @@ class Takeover:
     locale: str
     known: frozenset[str]
     after: str
+    running: tuple[tuple[str, str], ...] = ()
 
 
 def read_takeovers(tx: Tx, found: list[str], team: str, known: Acquaintances) -> list[Takeover]:
@@ -101,7 +103,10 @@ def _read_takeover(tx: Tx, id_: str, team: str, people: Acquaintances) -> Takeov
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
     known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
     locale = people.locale(tx, session.thread.team, session.requester)
-    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float))
+    running = tuple(
+        (c.id, ledger.get(tx, c.id).name) for c in session.calls if c.state is CallState.RUNNING and not c.detached
+    )
+    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float), running)
 
 
 async def reconcile(deps: Deps, found: Takeover) -> None:
@@ -165,7 +170,8 @@ async def _end_answer(
         marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))
         marks = last and not whole and "pause" not in said and not marked
         if message.streaming or (marks and text is None):
-            await deps.chat.close_stream(thread.channel, message.ts, word if marks else "")
+            still = found.running if message.streaming and last else ()
+            await deps.chat.close_stream(thread.channel, message.ts, word if marks else "", still)
     if text is not None and not whole:
         # Under another key: this one may stand on a part of it already.
         await deps.chat.post(thread, text, key=key + AGAIN)

@@ -15,9 +15,11 @@ from bot.slack.identity import Identity
 from bot.slack.limiter import Limiter
 from bot.slack.poster import Poster, posted
 from bot.slack.reply import LiveReply
+from bot.slack.script import Item, Task
 from bot.slack.sheet import mark
 from bot.slack.split import split
 from bot.slack.status import StatusBoard
+from bot.slack.stream import chunks
 from bot.slack.surface import ENDED, STOPPED, passing
 from bot.slack.text import escape, neutral, shorten
 from storage.records import Person, Place, PlaceKind, Thread
@@ -64,10 +66,13 @@ class SlackChat:
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
         return LiveReply(self._desk, spec, keeper)
 
-    async def close_stream(self, channel: str, ts: str, word: str) -> None:
+    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}
+        items: list[Item] = [Task(key, name, "error", word or None) for key, name in open_calls]
         if word:
-            args["chunks"] = [{"type": "markdown_text", "text": mark(word).text}]
+            items.append(mark(word))
+        if items:
+            args["chunks"] = chunks(items)
         backoff = self._desk.pace.backoff
         for wait in (*backoff[:2], None):
             try:

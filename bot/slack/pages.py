@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.ports import ChatError, PartKeeper, ReplySpec, SessionStatus
+from bot.ports import ChatError, PartKeeper, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.desk import Desk
 from bot.slack.edits import Edits
 from bot.slack.script import Item, Piece, Script, Task, Words
@@ -72,10 +72,7 @@ class Pages:
 
     def wind_up(self, word: str | None) -> None:
         """Close the open cards and, with a word, say why the answer ends here; `deliver` shows it."""
-        outcome = word or say("voice.waiting", self._spec.locale)
-        newest = {**(self._sheet.page.tasks if self._sheet else {}), **self._script.tasks()}
-        for task in (t for t in newest.values() if t.status == "in_progress"):
-            self._script.task(replace(task, status="error" if word else "complete", output=outcome))
+        self._close_cards("error" if word else "complete", word or say("voice.waiting", self._spec.locale))
         if word:
             self._script.broken = False  # one word is enough, below what is shown
             self._script.end_step()
@@ -97,9 +94,15 @@ class Pages:
             await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
         self._sheet = None
 
+    def _close_cards(self, status: TaskStatus, output: str) -> None:
+        newest = {**(self._sheet.page.tasks if self._sheet else {}), **self._script.tasks()}
+        for task in (t for t in newest.values() if t.status == "in_progress"):
+            self._script.task(replace(task, status=status, output=output))
+
     async def let_go(self) -> None:
-        """Show what may be shown and stop the stream, without a word."""
+        """Show what may be shown and stop the stream, without a word but on its open cards."""
         if self._sheet is not None and not self._stopped:
+            self._close_cards("error", say("voice.interrupted", self._spec.locale))
             await self._end(self._sheet, self._take(final=False).items, "active")
 
     # --- one message

@@ -200,6 +200,15 @@ async def test_a_stream_of_an_earlier_process_is_closed_with_a_word(stage: Stage
     await reply.close()
 
 
+async def test_a_call_that_was_at_work_in_an_earlier_process_does_not_stand_at_work_for_ever(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.task("c_1", "look", "in_progress")
+    seen = await stage.streaming()
+    await stage.chat.close_stream("C0GENERAL", seen.ts, "interrupted", [("c_1", "look")])
+    assert [(t.title, t.status, t.output) for t in stage.answers()[0].tasks] == [("look", "error", "interrupted")]
+    await reply.close()
+
+
 async def test_closing_a_stream_twice_marks_it_once(stage: Stage) -> None:
     reply = stage.reply()
     reply.text("A text that was begun before the crash came.")

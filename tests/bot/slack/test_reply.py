@@ -139,6 +139,14 @@ async def test_a_card_that_was_never_sent_is_closed_too(stage: Stage) -> None:
     assert [t.status for t in stage.answers()[0].tasks] == ["error"]
 
 
+async def test_a_reply_that_is_let_go_leaves_no_card_at_work(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.task("call1", "Deploying", "in_progress")
+    await stage.streaming()
+    await reply.close()
+    assert [t.status for t in stage.answers()[0].tasks] == ["error"]
+
+
 async def test_an_interruption_before_anything_was_shown_is_a_message(stage: Stage) -> None:
     await stage.reply().interrupt("stopped")
     assert stage.texts() == ["_— stopped —_"]

@@ -36,7 +36,7 @@ from bot.session.acquaintances import Acquaintances
 from bot.session.commands import Commands
 from bot.session.deps import Deps
 from bot.session.door import Door
-from bot.session.prompt import VERSION
+from bot.session.prompt import version
 from bot.session.runner import Runner
 from bot.session.world import World
 from bot.slack.chat import SlackChat
@@ -123,6 +123,7 @@ class Hermes:
 
     async def _engine(self) -> Runner:
         config = self.config
+        settings = engine_settings(config)
         self._policy = policy_of(config)
         self._registry = Registry((*tools_of(), *self._further), self._policy)
         model = model_of(config)
@@ -137,7 +138,7 @@ class Hermes:
             now=self.now,
             fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,
-            prompt_version=VERSION,
+            prompt_version=version(settings.system_prompt),
             rule_for=self._policy.rule_for,
             obey=self._commands.obey,
         )
@@ -149,7 +150,7 @@ class Hermes:
             policy=self._policy,
             executor=executor,
             world=world,
-            settings=engine_settings(config),
+            settings=settings,
             files_root=config.files_root,
             watch=self.metrics,
             ready=self._ready,

@@ -54,7 +54,6 @@ def engine_settings(config: Config) -> Settings:
         keep_turns=session.keep_turns,
         turn_timeout_s=session.turn_timeout_s,
         history_tokens=int(budget * session.budget.history),
-        output_tokens=int(budget * session.budget.output),
         system_prompt=file.read_text(encoding="utf-8") if file else None,
         reflection_model=model.reflection_model,
         fields=session.fields,

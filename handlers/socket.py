@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 log = logging.getLogger(__name__)
 sdk_log = logging.getLogger("slack_sdk.socket")  # at DEBUG it would write whole messages
+ANSWER_SECONDS = 2.0  # at the end, for events that are being stored
 CHECK_SECONDS = 15
 
 
@@ -51,6 +52,32 @@ async def check_app_token(token: str, base_url: str) -> None:
         ) from None
 
 
+class _Handler(AsyncSocketModeHandler):
+    """Knows what it is answering, so that the socket is closed only after the answers."""
+
+    def __init__(self, app: AsyncApp, token: str, web: AsyncWebClient, ping: float) -> None:
+        self._busy: set[asyncio.Task[Any]] = set()
+        super().__init__(app, token, logger=sdk_log, web_client=web, ping_interval=ping)
+
+    async def handle(self, client: Any, req: Any) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._busy.add(task)
+        try:
+            await super().handle(client, req)
+        except (aiohttp.ClientError, ConnectionError) as error:
+            log.info("an acknowledgement did not reach Slack, which sends it again", extra={"reason": str(error)})
+        finally:
+            if task is not None:
+                self._busy.discard(task)
+
+    async def answered(self) -> None:
+        """Take in nothing new, and wait a moment for what is being answered."""
+        self.client.message_processor.cancel()
+        if self._busy:
+            await asyncio.wait(set(self._busy), timeout=ANSWER_SECONDS)
+
+
 class Socket:
     """One Socket Mode connection for the life of the process."""
 
@@ -63,7 +90,7 @@ class Socket:
         patience: Patience | None = None,
     ) -> None:
         self._web = AsyncWebClient(base_url=base_url, timeout=CHECK_SECONDS)
-        self._handler: AsyncSocketModeHandler | None = None
+        self._handler: _Handler | None = None
         self._app, self._token = app, app_token
         self._clock, self._patience = clock, patience or Patience()
         self._greeted: Any = None  # the connection that has said hello
@@ -72,9 +99,7 @@ class Socket:
 
     async def start(self) -> None:
         """Connect in the background; check the token before."""
-        self._handler = AsyncSocketModeHandler(
-            self._app, self._token, logger=sdk_log, web_client=self._web, ping_interval=self._patience.ping
-        )
+        self._handler = _Handler(self._app, self._token, self._web, self._patience.ping)
         self._handler.client.on_message_listeners.append(self._heard)
         connecting = self._handler.connect_async()  # type: ignore[no-untyped-call]
         self._tasks = [
@@ -95,6 +120,7 @@ class Socket:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._handler is not None:
+            await self._handler.answered()
             await self._handler.close_async()  # type: ignore[no-untyped-call]
 
     async def _heard(self, _: Any) -> None:

@@ -83,7 +83,6 @@ async def _ask(deps: Deps, packet: Packet, act: AskModel, sink: Reply) -> Replie
             messages=_messages(system, packet),
             tools=offered,
             tool_choice="none" if last and offered else "auto",
-            max_tokens=deps.settings.output_tokens,
         ),
         sink,
     )

@@ -26,7 +26,6 @@ class Settings:
     keep_turns: int = 5
     turn_timeout_s: float = 600.0
     history_tokens: int = 11_000
-    output_tokens: int | None = None
     system_prompt: str | None = None
     reflection_model: str | None = None  # also sums up; None: the configured one
     history_read_s: float = 3.0

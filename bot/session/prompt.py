@@ -1,5 +1,6 @@
 """The system prompt, and the part of the newest message that changes with each turn. Pure; versioned."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -35,6 +36,11 @@ def system(custom: str | None, unavailable: Sequence[str] = ()) -> str:
     if unavailable:
         prompt += "\n\nNot available now, so their tools are missing: " + ", ".join(unavailable) + "."
     return prompt
+
+
+def version(custom: str | None) -> str:
+    """Return the name under which a turn records the prompt that it was run with."""
+    return VERSION if custom is None else f"custom {hashlib.sha256(custom.encode()).hexdigest()[:12]}"
 
 
 def turn_note(person: Person | None, place: Place | None, memories: Sequence[Memory], started: float) -> str:

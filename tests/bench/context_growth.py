@@ -21,7 +21,7 @@ async def growth(turns: int = 200) -> float:
     with tempfile.TemporaryDirectory() as folder:
         async with Simulator(Settings(keep_log=False)) as sim, ScriptedModel() as model:
             model.default = text(WORDS)
-            team = await Team.start(sim, model, Path(folder), {"model": {"context_window": WINDOW}})
+            team = await Team.start((sim, model), Path(folder), {"model": {"context_window": WINDOW}})
             root = await team.mention(f"begin. {WORDS}")
             await team.answer(root)
             for n in range(1, turns):

@@ -13,6 +13,7 @@ from tests.bench.stage import Stage, end, first_line, launch
 RUNS = 5
 SEQUENTIAL = 60
 AT_ONCE = 64
+AT_STEADY = 8
 THREADS = 1_000
 EVENTS_PER_SECOND = 100
 MB = 1 << 20
@@ -60,12 +61,22 @@ async def turn_alone(stage: Stage) -> list[Row]:
         store.append(1000 * (after["others"] - before["others"]) / SEQUENTIAL)
     signs = (await stage.sim.do("traffic"))["sign_ms"]
     where = f"loop {statistics.median(main):.1f} ms, database threads {statistics.median(store):.1f} ms"
-    say(f"where the CPU of a turn goes: {where}")
+    say(f"where the CPU of a turn that runs alone goes: {where}")
     return [
-        Row("CPU of a turn", statistics.median(cpu), "ms", 14, 8),
+        Row("CPU of a turn that runs alone, waking a cold process", statistics.median(cpu), "ms", 14, 8),
         Row("write transactions of a turn", statistics.median(commits), "", 6, 4),
         Row("first visible sign after a mention, p95", signs["p95"], "ms", 250, 100),
     ]
+
+
+async def steady(stage: Stage) -> Row:
+    """CPU of a turn while the process does not fall asleep between two: eight threads at once."""
+
+    async def once() -> float:
+        before, after = await stage.turns(8 * AT_STEADY, at_once=AT_STEADY)
+        return 1000 * float(after["cpu"] - before["cpu"]) / (8 * AT_STEADY)
+
+    return Row(f"CPU of a turn, {AT_STEADY} threads at once", await median(once), "ms", 14, 8)
 
 
 async def many_at_once(stage: Stage) -> Row:
@@ -134,6 +145,7 @@ async def main() -> None:
     say(f"yardstick, the bare loop on the openai SDK's objects: {await bare():.2f} ms CPU a turn")
     rows: list[Row] = []
     async with Stage() as stage:
+        rows.append(await steady(stage))
         rows += await turn_alone(stage)
         rows.append(await many_at_once(stage))
     rows.append(await acknowledgements())

@@ -216,8 +216,7 @@ class Actor:
     async def _ask(self, act: do.AskModel) -> None:
         logs.about(turn=act.turn)
         try:
-            if act.number == 1:
-                await self.deps.ready()
+            await self.deps.ready()  # in a later step as well: it may be the first of this process
             reply = await self._voice.reply(self._known())
             event: Event = await ask(self.deps, self.id, act, reply)
             if isinstance(event, Replied) and event.calls:

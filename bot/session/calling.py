@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from bot.ports import TaskStatus, ToolContext
 from bot.session.acquaintances import Acquaintances
@@ -12,10 +13,12 @@ from bot.session.events import ToolFinished
 from storage import ledger, turns
 from storage.db import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
-from tools.declaration import failed
+from tools.declaration import Tool, failed
 from tools.review import Outcome, recheck
 
 Card = Callable[[str, TaskStatus, str | None], None]
+CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
+LATER: Any = {"suggestion": "Say so, and offer to try again later.", "retryable": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,15 @@ def read_errand(tx: Tx, call: str, session: Session, known: Acquaintances) -> Er
     return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
+async def _tool(deps: Deps, name: str) -> Tool | None:
+    """Return a tool that was there when the call was made: after a restart its server may still be connecting."""
+    for _ in range(CONNECT_TRIES):
+        if (tool := deps.registry.get(name)) is not None:
+            return tool
+        await deps.ready()
+    return deps.registry.get(name)
+
+
 async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
@@ -45,8 +57,12 @@ async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.E
     """
     errand = await deps.db.read(read_errand, act.call, session, deps.world.known)
     began = deps.now()
-    tool = deps.registry.get(errand.call.name)
+    tool = await _tool(deps, errand.call.name)
     refusal = recheck(deps.registry, deps.policy, errand.call)
+    if tool is None and deps.missing():
+        refusal = failed(
+            "unavailable", f"The server of {errand.call.name} is not connected; nothing was done.", **LATER
+        )
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
     card(tool.name, "in_progress", None)

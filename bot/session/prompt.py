@@ -31,10 +31,10 @@ you may not or cannot do something, decline in one sentence, with the reason and
 
 
 def system(custom: str | None, unavailable: Sequence[str] = ()) -> str:
-    """Return the system prompt; `custom` replaces it, `unavailable` names servers that are not ready."""
+    """Return the system prompt; `custom` replaces it, `unavailable` says which servers are not ready."""
     prompt = custom or SYSTEM
     if unavailable:
-        prompt += "\n\nNot available now, so their tools are missing: " + ", ".join(unavailable) + "."
+        prompt += "\n\n" + "\n".join(unavailable)
     return prompt
 
 

@@ -114,7 +114,7 @@ class SlackClient:
             return ChatError("ratelimited")
         if not code:
             return ChatError("unreachable", uncertain=True)
-        if isinstance(data, dict) and code.startswith("invalid_"):
+        if isinstance(data, dict) and code.startswith("invalid_") and method != "auth.test":  # a start says it itself
             log.warning("%s was refused: %s %s", method, code, data.get("response_metadata", {}).get("messages", ""))
         return ChatError(code, uncertain=status >= 500 or code in UNCERTAIN)
 

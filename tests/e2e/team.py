@@ -170,4 +170,4 @@ def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
 
 
 def _is_card(message: Seen) -> bool:
-    return re.match(r"(deploy|label|forget|post_message|write_file)[:\uff1a]", message.fallback) is not None
+    return re.match(r"(deploy|label|forget|post_message|shop_echo|write_file)[:\uff1a]", message.fallback) is not None

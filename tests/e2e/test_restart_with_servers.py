@@ -1,0 +1,31 @@
+"""A restart leaves MCP servers connecting while what was owed is taken up: no call is lost to that."""
+
+from tests.e2e.conftest import Start
+from tests.fakes.mcp_bench import tiny
+from tests.fakes.model_script import calls, text
+
+ASKS = {"mcp_servers": {"shop": tiny("writes")}}
+
+
+async def test_an_approved_call_waits_for_its_server_after_a_restart(start: Start) -> None:
+    team = await start(**ASKS)
+    team.model.reply(calls(("shop_echo", {})), text("Ordered."))
+    root = await team.mention("order it")
+    [card] = await team.open_cards(root)
+    await team.stop()
+    team = await start(**ASKS)
+    await team.click(card, "hermes_approve")
+    assert await team.answer(root, lambda said: "Ordered." in said)
+    assert '"ok": true' in team.model.asked[-1].results[0]
+
+
+async def test_a_later_step_has_the_servers_tools_after_a_restart(start: Start) -> None:
+    team = await start(**ASKS)
+    team.model.reply(calls(("shop_echo", {})), text("Ordered."))
+    root = await team.mention("order it")
+    [card] = await team.open_cards(root)
+    await team.stop()
+    team = await start(**ASKS)
+    await team.click(card, "hermes_deny")
+    assert await team.answer(root, lambda said: "Ordered." in said)
+    assert "shop_echo" in team.model.asked[-1].tool_names

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from bot.ports import TaskStatus, ToolContext
 from bot.session.acquaintances import Acquaintances
@@ -18,7 +17,6 @@ from tools.review import Outcome, recheck
 
 Card = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
-LATER: Any = {"suggestion": "Say so, and offer to try again later.", "retryable": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,13 @@ async def _tool(deps: Deps, name: str) -> Tool | None:
     return deps.registry.get(name)
 
 
+def unavailable(call: ToolCall) -> str:
+    """Return the result of a call whose server is not connected; it claims nothing about an attempt before this one."""
+    earlier = " Whether an attempt before a restart had its effect is not known." if call.attempt > 1 else ""
+    words = f"The server of {call.name} is not connected; the call was not made now.{earlier}"
+    return failed("unavailable", words, suggestion="Say so, and offer to try again later.", retryable=True)
+
+
 async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
@@ -60,9 +65,7 @@ async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.E
     tool = await _tool(deps, errand.call.name)
     refusal = recheck(deps.registry, deps.policy, errand.call)
     if tool is None and deps.missing():
-        refusal = failed(
-            "unavailable", f"The server of {errand.call.name} is not connected; nothing was done.", **LATER
-        )
+        refusal = unavailable(errand.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
     card(tool.name, "in_progress", None)

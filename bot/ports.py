@@ -1,6 +1,6 @@
 """The seams to what costs money or a network, and what a tool may reach. Everything else is called directly."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -42,7 +42,7 @@ class ChatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A message read back from Slack; `key` is the delivery key in its metadata, if it bears one."""
+    """A message read back from Slack; `key` and `part` are those of the delivery in its metadata, if it bears any."""
 
     ts: str
     user: str
@@ -51,6 +51,7 @@ class Posted:
     bot: bool = False
     key: str | None = None
     streaming: bool = False
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,6 @@ class ReplySpec:
     key: str
     direct: bool
     locale: str = "en-US"
-    resume_ts: str | None = None  # a message of an earlier process that an edit may take over
 
 
 class PartKeeper(Protocol):
@@ -119,10 +119,11 @@ class Chat(Protocol):
     """Slack, outward. Methods raise ChatError unless they say otherwise; each has a timeout of its own."""
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
-    async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
+    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
         """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
 
-        A message whose answer was lost is looked for by `key` and its part before it is posted again.
+        A message whose answer was lost is looked for by `key` and its part before it is posted again. The parts that
+        are `standing` there from an earlier try are left out.
         """
 
     async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:

@@ -6,7 +6,7 @@ than an uncertain delivery and not recorded is that delivery.
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from bot.ports import Button, ChatError, Posted
@@ -45,14 +45,14 @@ async def deliver_notices(deps: Deps, session: str) -> None:
             await _notice(deps, key, delivery)
 
 
-async def _notice(deps: Deps, key: str, delivery: Delivery) -> None:
+async def _notice(deps: Deps, key: str, delivery: Delivery, standing: Collection[int] = ()) -> None:
     text = delivery.content["text"]
     try:
         if delivery.kind == "whisper":
             buttons = [Button(**b) for b in delivery.content.get("buttons", ())]
             await deps.chat.whisper(delivery.thread, delivery.content["user"], text, buttons)
         else:
-            await deps.chat.post(delivery.thread, text, key=key)
+            await deps.chat.post(delivery.thread, text, key=key, standing=standing)
     except ChatError as error:
         _tried(deps, key, delivery, error)
         return
@@ -145,10 +145,8 @@ async def _settle(
 ) -> DeliveryState | None:
     """Deliver what is missing; return how the delivery ends, None if that is recorded already."""
     first = parts[0]
-    if first.kind == "notice" and ours:
-        return DeliveryState.SENT
     if first.kind in ("notice", "whisper"):
-        await _notice(deps, key, first)
+        await _notice(deps, key, first, {p.part for p in ours if p.key == key})
         return None
     for part, message in zip(parts, ours, strict=False):
         if part.ts is None:  # recorded now, it is not taken for another answer later
@@ -160,7 +158,7 @@ async def _end_answer(
     deps: Deps, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]
 ) -> DeliveryState:
     """Close what stands of an answer, and deliver what is owed of it."""
-    thread = found.session.thread
+    thread, anew = found.session.thread, key + AGAIN
     said = {name: d.content[name] for d in parts for name in ("text", "interrupt", "pause") if d.content.get(name)}
     text, reason = said.get("text"), said.get("interrupt")
     whole = text is not None and is_whole(ours, text)
@@ -168,13 +166,13 @@ async def _end_answer(
     for message in ours:
         last = message is ours[-1]
         marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))
-        marks = last and not whole and "pause" not in said and not marked
-        if message.streaming or (marks and text is None):
+        marks = last and not whole and "pause" not in said and not marked and message.key != anew
+        if message.streaming or marks:
             still = found.running if message.streaming and last else ()
             await deps.chat.close_stream(thread.channel, message.ts, word if marks else "", still)
     if text is not None and not whole:
         # Under another key: this one may stand on a part of it already.
-        await deps.chat.post(thread, text, key=key + AGAIN)
+        await deps.chat.post(thread, text, key=anew, standing={p.part for p in ours if p.key == anew})
     elif reason is not None and not ours:
         await deps.chat.post(thread, word, key=key)
     return DeliveryState.SENT if said else DeliveryState.REPLACED

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.ports import Button, Card, ChatError, Clock, PartKeeper, Posted, ReplySpec, SessionStatus
@@ -89,9 +89,11 @@ class SlackChat:
 
     # --- messages
 
-    async def post(self, thread: Thread, markdown: str, *, key: str) -> list[str]:
+    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
         found = []
         for part, text in enumerate(split(neutral(markdown))):
+            if part in standing:
+                continue
             found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
         return found
 

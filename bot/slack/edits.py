@@ -28,12 +28,10 @@ class Edits:
 
     @classmethod
     async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Edits":
-        """Post the message, or take over the one an earlier process left. Raises ChatError."""
+        """Post the message. Raises ChatError."""
         page = Page(desk, spec, part, "")
         page.note(items)
         made = cls(page)
-        if part == 0 and spec.resume_ts is not None and await made._take_over(spec.resume_ts):
-            return made
         page.ts = await desk.poster.post(spec.thread, made._content(working=True), key=spec.key, part=part)
         return made
 
@@ -46,6 +44,9 @@ class Edits:
             if not passing(error):  # otherwise the next edit shows these items too
                 self.page = before
                 raise
+
+    async def settle(self) -> Sequence[Item]:
+        return ()
 
     async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
         before = self.page.copy()
@@ -60,16 +61,6 @@ class Edits:
 
     async def strike(self, word: str) -> bool:
         self.page.rewind()
-        return True
-
-    async def _take_over(self, ts: str) -> bool:
-        self.page.ts = ts
-        try:
-            await self._update(working=True)
-        except ChatError as error:
-            if passing(error):
-                raise
-            return False
         return True
 
     async def _update(self, *, working: bool) -> None:

@@ -9,7 +9,7 @@ from bot.slack.edits import Edits
 from bot.slack.script import Item, Piece, Script, Task, Words
 from bot.slack.sheet import Sheet, mark
 from bot.slack.split import seam
-from bot.slack.stream import Stream
+from bot.slack.stream import InDoubtError, LostStartError, Stream
 from bot.slack.surface import ENDED, NO_STREAM, PAYLOAD, STOPPED, TOO_LONG, passing
 from bot.texts import say
 
@@ -33,6 +33,7 @@ class Pages:
         self._plain = False
         self._stopped = False
         self._announced = -1
+        self._lost: tuple[LostStartError, Piece] | None = None  # a start in doubt, and what was taken for it
 
     @property
     def interval(self) -> float:
@@ -95,7 +96,8 @@ class Pages:
         self._sheet = None
 
     def _close_cards(self, status: TaskStatus, output: str) -> None:
-        newest = {**(self._sheet.page.tasks if self._sheet else {}), **self._script.tasks()}
+        begun = {i.key: i for i in self._lost[0].items if isinstance(i, Task)} if self._lost else {}
+        newest = {**(self._sheet.page.tasks if self._sheet else begun), **self._script.tasks()}
         for task in (t for t in newest.values() if t.status == "in_progress"):
             self._script.task(replace(task, status=status, output=output))
 
@@ -112,9 +114,13 @@ class Pages:
         return self._script.take(self._limit - len(shown), shown, final=final)
 
     async def _prepare(self) -> bool:
-        """Mark what a broken model stream left, and leave a message before Slack ends it."""
+        """Clear a doubt, mark what a broken model stream left, and leave a message before Slack ends it."""
         if self._stopped:
             raise ChatError(STOPPED)
+        if self._lost is not None:
+            await self._find(*self._lost)
+        elif self._sheet is not None:
+            self._script.untake(Piece(tuple(await self._sheet.settle())))
         if self._script.broken:
             await self._strike()
             return True
@@ -124,6 +130,15 @@ class Pages:
                 await self._show(Piece())
             return True
         return False
+
+    async def _find(self, lost: LostStartError, piece: Piece) -> None:
+        """Go on with a start whose answer was lost; only where none stands what it held is to be shown again."""
+        self._sheet = await Stream.find(self._desk, self._spec, self._part, lost)
+        self._lost = None
+        if self._sheet is not None:
+            self._opened(self._sheet.page.ts)
+        else:
+            self._script.untake(piece)
 
     async def _strike(self) -> None:
         word = say("voice.interrupted", self._spec.locale)
@@ -150,6 +165,10 @@ class Pages:
                     await self._open(piece.items)
                 elif piece.items:
                     await self._sheet.add(piece.items)
+            except InDoubtError as lost:
+                if isinstance(lost, LostStartError):
+                    self._lost = lost, piece
+                raise
             except ChatError as error:
                 self._script.untake(piece)
                 await self._recover(error)
@@ -164,7 +183,8 @@ class Pages:
         shown = {item.key for item in items if isinstance(item, Task)}
         carried: list[Item] = [card for card in self._cards if card.key not in shown]
         if self._opener:
-            carried.append(Words(self._opener, _first_step(items)))
+            step = next((item.step for item in items if isinstance(item, Words)), 0)
+            carried.append(Words(self._opener, step))
         first = [*carried, *items]
         if not self._plain and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
             self._sheet = await Stream.open(self._desk, self._spec, self._part, first)
@@ -276,7 +296,3 @@ class Pages:
             return False
         self._limit = max(LEAST_LIMIT, self._limit // 2)
         return True
-
-
-def _first_step(items: Sequence[Item]) -> int:
-    return next((item.step for item in items if isinstance(item, Words)), 0)

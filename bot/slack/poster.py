@@ -32,6 +32,7 @@ class Poster:
         self._backoff = backoff
         self.newest = ""  # the newest ts that Slack gave one of our messages, anywhere; "" before the first
         self._recorded: OrderedDict[str, None] = OrderedDict()
+        self._doubts: OrderedDict[tuple[str, int], None] = OrderedDict()  # posts of which nobody can tell yet
 
     def recorded(self, ts: str) -> str:
         """Remember that a message is known to be ours; return its ts."""
@@ -50,8 +51,12 @@ class Poster:
         """Post one message into the thread, or into the channel where `root` is empty; return its ts.
 
         After an answer that was lost the thread is read: the message is found by its metadata, or posted again.
-        Raises ChatError; `uncertain` if it may stand there and the thread could not be read.
+        Raises ChatError; `uncertain` if it may stand there and the thread could not be read: the next try reads first.
         """
+        if (key, part) in self._doubts:
+            lost = ChatError("unreachable", uncertain=True)
+            if (ts := await self._search(thread, key, part, lost)) is not None:
+                return ts
         args = {
             "channel": thread.channel,
             "unfurl_links": False,
@@ -116,11 +121,15 @@ class Poster:
 
     async def _search(self, thread: Thread, key: str, part: int, lost: ChatError) -> str | None:
         """Find a message whose answer was lost. Raises the loss itself when the thread cannot be read."""
+        self._doubts[(key, part)] = None
+        if len(self._doubts) > REMEMBERED:
+            self._doubts.popitem(last=False)
         try:
             messages = await self.raw(thread) if thread.root else await self._recent(thread.channel)
         except ChatError as error:
             log.warning("cannot tell whether a message was posted: %s", error.code)
             raise lost from None
+        self._doubts.pop((key, part), None)
         for message in messages:
             payload = _payload(message)
             if payload and payload.get("key") == key and payload.get("part") == part:
@@ -140,6 +149,7 @@ def posted(message: dict[str, Any], me: Identity) -> Posted:
         bot=bool(bot),
         key=str(payload["key"]) if payload and "key" in payload else None,
         streaming=message.get("streaming_state") == "in_progress",
+        part=int(payload.get("part", 0)) if payload else 0,
     )
 
 

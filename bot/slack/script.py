@@ -56,6 +56,7 @@ class Script:
     _number: int = 0
     _taken: int = 0  # characters of the current step that were taken
     _queue: deque[Item] = field(default_factory=deque)
+    _broken_off: set[int] = field(default_factory=set)
 
     def add(self, delta: str) -> None:
         """Add text to the current step; its last characters are kept back until it is complete."""
@@ -86,6 +87,7 @@ class Script:
         """Forget the current step's text; if some of it was taken, it waits to be marked as broken."""
         self.broken = self.broken or self._taken > 0
         self._queue = deque(i for i in self._queue if not isinstance(i, Words) or i.step != self._number)
+        self._broken_off.add(self._number)
         self._next_step()
 
     def complete(self, whole: str) -> None:
@@ -127,8 +129,9 @@ class Script:
         return Piece(_merged(items), full=full)
 
     def untake(self, piece: Piece) -> None:
-        """Give back what could not be sent; it goes first next time."""
-        self._queue.extendleft(reversed(piece.items))
+        """Give back what could not be sent; it goes first next time, unless its step was broken off meanwhile."""
+        kept = (i for i in reversed(piece.items) if not isinstance(i, Words) or i.step not in self._broken_off)
+        self._queue.extendleft(kept)
 
     def _take_growing(self, items: list[Item], room: int, shown: str) -> bool:
         rest = self.step[self._taken :]

@@ -21,6 +21,9 @@ class Sheet(Protocol):
         """Seconds between two additions."""
 
     async def add(self, items: Sequence[Item]) -> None: ...
+    async def settle(self) -> Sequence[Item]:
+        """Find out whether what was added last arrived; return what did not. `add` and `end` raise before that."""
+
     async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
         """Add the last items and close the message; afterwards the session shows `status`."""
 

@@ -22,12 +22,32 @@ TAIL = 24  # letters by which a piece is recognised in what Slack shows
 log = logging.getLogger("bot.slack")
 
 
+class InDoubtError(ChatError):
+    """Nobody can tell yet whether items arrived: they are neither shown nor to be sent again before `settle`."""
+
+    def __init__(self) -> None:
+        super().__init__("unreachable", uncertain=True)
+
+
+class LostStartError(InDoubtError):
+    """The same of a start: a stream with `items` may stand there, newer than the ts `before`."""
+
+    def __init__(self, items: Sequence[Item], before: str) -> None:
+        super().__init__()
+        self.items = items
+        self.before = before
+
+
 class Stream:
-    """A stream of `chat.startStream`. `doubtful`: an answer was lost, so the text is set exactly once it has ended."""
+    """A stream of `chat.startStream`. `doubtful`: an answer was lost, so the text is set exactly once it has ended.
+
+    `in_doubt` are items of which nobody can tell yet: nothing follows them until `settle`, or the text had a gap.
+    """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self._doubtful = False
+        self._in_doubt: Sequence[Item] = ()
         page.desk.live += 1
         self._live = True
 
@@ -37,29 +57,58 @@ class Stream:
 
     @classmethod
     async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Stream":
-        """Start the stream with its first items. Raises ChatError, with a word of `NO_STREAM` where there are none."""
+        """Start the stream with its first items.
+
+        Raises ChatError, with a word of `NO_STREAM` where there are none, and LostStartError where it may have begun.
+        """
         args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": chunks(items)}
         named = not (spec.direct and desk.surfaces.bare_direct)
         if named:
             args |= {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
-        doubtful, before = False, desk.poster.newest
+        lost = LostStartError(tuple(items), desk.poster.newest)
         try:
             ts = await _start(desk, args)
         except ChatError as error:
-            if error.uncertain and (found := await _adopt(desk, spec, before)):
-                ts, doubtful = found, True
-            elif error.code == "invalid_arguments" and spec.direct and named:
-                ts = await _start(desk, {k: v for k, v in args.items() if not k.startswith("recipient_")})
-                desk.surfaces.bare_direct = True
-            else:
+            if error.uncertain:
+                if (found := await cls.find(desk, spec, part, lost)) is None:
+                    raise ChatError("unreachable") from None  # certain now: none was started
+                return found
+            if error.code != "invalid_arguments" or not (spec.direct and named):
                 raise
+            ts = await _start(desk, {k: v for k, v in args.items() if not k.startswith("recipient_")})
+            desk.surfaces.bare_direct = True
+        return cls._begun(desk, spec, part, ts, items)
+
+    @classmethod
+    async def find(cls, desk: Desk, spec: ReplySpec, part: int, lost: "LostStartError") -> "Stream | None":
+        """Find the stream whose start was not confirmed; None if there is none. Raises `lost` if nobody can tell.
+
+        Nobody else writes this thread: an open stream, or an own message that is newer than what was known before,
+        without a key and not recorded, is it.
+        """
+        try:
+            messages = await desk.poster.read(spec.thread, limit=50)
+        except ChatError as error:
+            log.info("cannot tell whether a stream was started: %s", error.code)
+            raise lost from None
+        for message in reversed(messages):
+            if not message.ours or message.key is not None or desk.poster.is_recorded(message.ts):
+                continue
+            if message.streaming or (lost.before and later(message.ts, lost.before)):
+                stream = cls._begun(desk, spec, part, desk.poster.recorded(message.ts), lost.items)
+                stream._doubtful = True
+                return stream
+        return None
+
+    @classmethod
+    def _begun(cls, desk: Desk, spec: ReplySpec, part: int, ts: str, items: Sequence[Item]) -> "Stream":
         desk.board.noted(spec.thread, "processing")  # chat.startStream sets it
         stream = cls(Page(desk, spec, part, ts))
         stream.page.note(items)
-        stream._doubtful = doubtful
         return stream
 
     async def add(self, items: Sequence[Item]) -> None:
+        self._certain()
         page = self.page
         args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "chunks": chunks(items)}
         try:
@@ -69,11 +118,35 @@ class Stream:
         except ChatError as error:
             if error.code in ENDED or error.code == STOPPED:
                 self._let_go()
-            if not error.uncertain or await self._is_absent(items):
+            if not error.uncertain:
                 raise
+            self._in_doubt = items
+            if await self.settle():
+                raise
+            return
         page.note(items)
 
+    async def settle(self) -> Sequence[Item]:
+        if not self._in_doubt:
+            return ()
+        try:
+            shown = await self._shows(self._in_doubt)
+        except ChatError as error:
+            log.info("cannot read a stream back: %s", error.code)
+            raise InDoubtError from None
+        items, self._in_doubt = self._in_doubt, ()
+        if shown is False:
+            return items
+        self._doubtful = self._doubtful or shown is None
+        self.page.note(items)
+        return ()
+
+    def _certain(self) -> None:
+        if self._in_doubt:
+            raise ChatError("unreachable")
+
     async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
+        self._certain()
         page = self.page
         args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "session_status": status}
         args["metadata"] = marked(page.spec.key, page.part)
@@ -95,7 +168,7 @@ class Stream:
 
     async def amend(self, items: Sequence[Item], status: SessionStatus) -> None:
         """Add items to a stream that ended without us, by one edit. Raises ChatError where Slack takes none."""
-        await self._set_exactly(items, status)
+        await self._set_exactly([*self._in_doubt, *items], status)
 
     async def strike(self, word: str) -> bool:
         await self.end([*self.page.handed_on(), mark(word)], "processing")
@@ -147,27 +220,26 @@ class Stream:
         except ChatError as error:
             if passing(error):
                 raise
-            raise ChatError("message_not_in_streaming_state") from error
+            if not await self._shows(items):  # the stop whose answer was lost may have had its effect
+                raise ChatError("message_not_in_streaming_state") from error
         if status != "processing":
             await page.desk.board.set(page.spec.thread, status)
 
-    async def _is_absent(self, items: Sequence[Item]) -> bool:
-        """After a lost answer: True if Slack shows that the items did not arrive; where it cannot tell, doubt stays."""
-        new = letters("".join(i.text for i in items if isinstance(i, Words)))[-TAIL:]
-        old = letters(self.page.body)[-TAIL:]
-        shown = ""
-        try:
-            for message in await self.page.desk.poster.raw(self.page.spec.thread):
-                if message.get("ts") == self.page.ts:
-                    shown = letters(posted(message, self.page.desk.poster.me).text)
-        except ChatError as error:
-            log.info("cannot read the stream back: %s", error.code)
-        if new and shown.endswith(new) and not old.endswith(new):
-            return False
-        if new and old and shown.endswith(old):
+    async def _shows(self, items: Sequence[Item]) -> bool | None:
+        """Tell whether Slack shows items of a call that gave no answer; None where its text does not tell.
+
+        Raises ChatError if the thread cannot be read.
+        """
+        added, old = letters("".join(i.text for i in items if isinstance(i, Words))), letters(self.page.body)
+        messages = await self.page.desk.poster.raw(self.page.spec.thread)
+        me = self.page.desk.poster.me
+        shown = next((letters(posted(m, me).text) for m in messages if m.get("ts") == self.page.ts), "")
+        if added and shown in (old, old + added):
+            return shown != old
+        new, before = added[-TAIL:], old[-TAIL:]  # Slack may have rewritten the markup above
+        if new and shown.endswith(new) and not before.endswith(new):
             return True
-        self._doubtful = True
-        return False
+        return False if new and before and shown.endswith(before) else None
 
     def _let_go(self) -> None:
         if self._live:
@@ -196,25 +268,6 @@ async def _start(desk: Desk, args: Args) -> str:
     root, patience = args["thread_ts"], desk.pace.start_patience_s
     answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
     return desk.poster.recorded(str(answer["ts"]))
-
-
-async def _adopt(desk: Desk, spec: ReplySpec, before: str) -> str | None:
-    """Find the stream whose start was not confirmed; `before` is the newest ts that was known then.
-
-    Nobody else writes this thread: an open stream, or an own message that is newer, without a key and not recorded,
-    is it.
-    """
-    try:
-        messages = await desk.poster.read(spec.thread, limit=50)
-    except ChatError as error:
-        log.info("cannot tell whether a stream was started: %s", error.code)
-        return None
-    for message in reversed(messages):
-        if not message.ours or message.key is not None or desk.poster.is_recorded(message.ts):
-            continue
-        if message.streaming or (before and later(message.ts, before)):
-            return desk.poster.recorded(message.ts)
-    return None
 
 
 def _cards(page: Page) -> list[dict[str, Any]]:

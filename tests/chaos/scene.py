@@ -39,6 +39,11 @@ class Scene:
         else:
             await self.sim.fail_next(method, delay=60)
 
+    async def hang_at_second(self, method: str) -> None:
+        """Let the next call of a method through, and the one after it hang."""
+        await self.sim.fail_next(method, delay=0.01)
+        await self.sim.fail_next(method, delay=60)
+
     async def restart(self) -> None:
         """Kill it and start it again on the same data, in a healthy Slack."""
         await self.kill()

@@ -157,8 +157,13 @@ class Storm:
         known, shown = census.approvals(house.database), Counter[str]()
         for here in crowd.conversations:
             seen = sim.thread(PLACE, here.root)
-            ended = Counter(n for m in seen if m.is_bot for n in re.findall(r"end-(\d+)", m.text))
-            wrong += [f"job {n} was answered {ended[str(n)]} times" for n in here.jobs if ended[str(n)] != 1]
+            ended = [
+                (n, f"{m.ts} {m.text[-60:]!r}") for m in seen if m.is_bot for n in re.findall(r"end-(\d+)", m.text)
+            ]
+            for n in map(str, here.jobs):
+                where = [place for number, place in ended if number == n]
+                if len(where) != 1:
+                    wrong.append(f"job {n} was answered {len(where)} times: {where}")
             wrong += [f"a stream is open: {m.ts} {m.text[-60:]!r}" for m in seen if m.streaming_state == "in_progress"]
             if (state := sim.session(PLACE, here.root)) is not None and state.status != "active":
                 wrong.append(f"the status of {here.root} is still {state.status}")

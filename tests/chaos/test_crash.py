@@ -84,6 +84,27 @@ async def test_a_whole_answer_of_which_nobody_knows_whether_it_arrived_is_there_
     assert sum("sent." in said for said in scene.said(root)) == 1
 
 
+async def test_a_long_answer_that_is_killed_again_and_again_says_no_part_twice_after_the_word(scene: Scene) -> None:
+    whole = "\n\n".join(f"Paragraph {n}. " + "Some words that fill it. " * 90 for n in range(12)) + " The end."
+    scene.model.reply(text(whole, chunks=1))
+    await scene.start()
+    await scene.hang_at_second("chat.startStream")
+    root = await scene.mention("tell me all")
+    await scene.see(root, lambda m: "Paragraph 0." in m.text and m.streaming_state != "in_progress")
+    await scene.owes("answer owed")
+    await scene.kill()
+    await scene.sim.heal()
+    await scene.hang_at_second("chat.postMessage")
+    await scene.start()
+    await scene.see(root, lambda m: "Paragraph 0." in m.text and "interrupted" not in m.text)
+    await scene.restart()
+    await scene.see(root, lambda m: m.text.endswith("The end."))
+    await scene.settled()
+    first, *again = scene.said(root)
+    assert first.endswith("— interrupted by a restart; the answer goes on below —")
+    assert "".join("".join(again).split()) == "".join(whole.split())
+
+
 async def test_a_call_that_may_be_repeated_is_repeated(scene: Scene) -> None:
     look = calls(("effects_look", {"mark": "seen", "until": str(scene.signpost)}))
     scene.model.reply(look, text("I looked."))

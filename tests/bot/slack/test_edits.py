@@ -55,27 +55,6 @@ async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> 
     assert text.split() == wanted.split()
 
 
-async def test_the_message_of_an_earlier_process_is_taken_over(plain: Stage) -> None:
-    first = plain.reply()
-    first.text(FIRST)
-    await shown(plain, "first sentence")
-    ts = plain.answers()[0].ts
-    await first.close()
-    second = plain.reply(resume_ts=ts)
-    second.text("The answer as it is written the second time, all of it. ")
-    await shown(plain, "as it is written")
-    await second.finish("The answer as it is written the second time, all of it. Done.")
-    assert plain.texts() == ["The answer as it is written the second time, all of it. Done."]
-
-
-async def test_an_earlier_message_that_takes_no_edit_is_left_alone(plain: Stage) -> None:
-    reply = plain.reply(resume_ts="1.000000")
-    reply.text(FIRST)
-    await shown(plain, "first sentence")
-    await reply.finish(FIRST)
-    assert plain.texts() == [FIRST]
-
-
 async def test_letting_go_takes_the_button_away(plain: Stage) -> None:
     reply = plain.reply()
     reply.text(FIRST)

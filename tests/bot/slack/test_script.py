@@ -77,6 +77,17 @@ def test_text_that_was_given_back_is_forgotten_by_a_restart() -> None:
     assert script.take(2000, "", final=True).text == "Whole."
 
 
+def test_text_of_a_step_that_broke_off_is_not_taken_back() -> None:
+    script = Script()
+    script.add("This was on its way to Slack when the step broke off. ")
+    on_its_way = script.take(2000, "")
+    script.restart()
+    script.untake(on_its_way)
+    script.broken = False
+    script.complete("Whole.")
+    assert script.take(2000, "", final=True).text == "Whole."
+
+
 def test_a_full_message_is_said_to_be_full() -> None:
     script = Script()
     script.complete("word " * 500)

@@ -1,0 +1,52 @@
+"""Calls whose answer is lost while nobody can look what they did: nothing is begun or said twice, nothing has a gap."""
+
+import pytest
+
+from tests.bot.slack.stage import Stage
+from tests.bot.slack.test_weather import FIRST, METHODS, WHOLE, assert_whole, speak
+
+
+@pytest.mark.parametrize("method", [*METHODS, "chat.postMessage"])
+@pytest.mark.parametrize("blind", [{"status": 500}, {"drop": True}])
+@pytest.mark.parametrize("effect", [False, True])
+async def test_an_answer_lost_while_the_thread_cannot_be_read_is_not_begun_twice(
+    stage: Stage, method: str, blind: dict, effect: bool
+) -> None:
+    await stage.sim.fail_next("conversations.replies", **blind, count=3)
+    await stage.sim.fail_next(method, status=500, effect=effect)
+    if method == "chat.postMessage":
+        await stage.reply().finish(WHOLE)
+    else:
+        await speak(stage)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+    if method == "chat.appendStream":
+        assert "chat.update" not in stage.methods(), "the text had a gap, which was mended afterwards"
+
+
+async def test_text_and_cards_that_come_while_a_start_is_in_doubt_follow_it(stage: Stage) -> None:
+    await stage.sim.fail_next("conversations.replies", status=500, count=3)
+    await stage.sim.fail_next("chat.startStream", status=500, effect=True)
+    reply = stage.reply()
+    reply.task("c", "Slow tool", "in_progress")
+    await stage.sim.wait_for(lambda: stage.sim.calls("conversations.replies"))
+    reply.task("c", "Slow tool", "complete")
+    reply.text(FIRST)
+    await reply.finish(WHOLE)
+    assert_whole(stage)
+    (seen,) = stage.answers()
+    assert [(t.title, t.status) for t in seen.tasks] == [("Slow tool", "complete")]
+
+
+@pytest.mark.parametrize("error", ["block_mismatch", "cant_update_message", "edit_window_closed"])
+@pytest.mark.parametrize("effect", [False, True])
+async def test_after_a_lost_stop_where_no_edit_is_taken_the_end_is_not_said_twice(
+    stage: Stage, error: str, effect: bool
+) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.update", error=error, count=9)
+    await stage.sim.fail_next("chat.stopStream", status=500, effect=effect)
+    await reply.finish(WHOLE)
+    assert_whole(stage)

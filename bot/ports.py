@@ -100,13 +100,13 @@ class Reply(Protocol):
         """
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
-        """Close the message with a short word on why it ends here, or post the word. Never raises.
+        """Close the message with a short word on why it ends here, or post the word. Raises ChatError.
 
         Text that was not shown yet and is not committed is dropped; open cards are closed as failed, with the word.
         """
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
-        """Close what is open because the session goes to rest with open approvals. Never raises.
+        """Close what is open because the session goes to rest with open approvals. Raises ChatError.
 
         The text fed so far must be committed: it is shown whole. Open cards are closed with "waits for a decision".
         """

@@ -18,10 +18,12 @@ from bot.session.asking import ask
 from bot.session.calling import broken_inside, run_tool
 from bot.session.cards import show_cards
 from bot.session.deps import Deps
+from bot.session.dispatch import Dispatch
 from bot.session.errands import Errands
 from bot.session.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.learning import learn
 from bot.session.owed import Takeover, deliver_notices, reconcile, tell
+from bot.session.packet import Packet
 from bot.session.reflection import reflect
 from bot.session.step import Advanced, advance
 from bot.session.transition import at_rest
@@ -30,6 +32,7 @@ from storage.db import StorageError
 from storage.records import Session
 
 log = logging.getLogger(__name__)
+FRESH_SECONDS = 0.1  # what waited longer is read again: a memory may have been forgotten meanwhile
 RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 
 
@@ -166,20 +169,20 @@ class Actor:
                 # Only now: what comes before ends the answer of the turn before.
                 self._voice.begin(key)
                 key = None
-            self._carry_out(act)
+            self._carry_out(act, advanced)
         if at_rest(advanced.session):
             self._set_timer(None)
         elif advanced.answer_key is not None or self._timer is None:  # None: it was taken over from another process
             self._arm(advanced.session, advanced.worked)
 
-    def _carry_out(self, act: do.Act) -> None:
+    def _carry_out(self, act: do.Act, advanced: Advanced) -> None:
         session = self._known()
         match act:
             case do.AskModel():
-                self._jobs.begin("model", self._ask(act))
+                self._jobs.begin("model", self._ask(act, advanced.packet))
             case do.RunTool():
                 cancel = self._cancels[act.call] = asyncio.Event()
-                self._jobs.begin("tool", self._run_tool(act, cancel))
+                self._jobs.begin("tool", self._run_tool(act, advanced.dispatches[act.call], cancel))
             case do.CancelModel():
                 if (task := self._jobs.last("model")) is not None:
                     task.cancel()
@@ -213,12 +216,16 @@ class Actor:
             raise RuntimeError("an act before the first step")
         return self._session
 
-    async def _ask(self, act: do.AskModel) -> None:
+    async def _ask(self, act: do.AskModel, packet: Packet | None) -> None:
         logs.about(turn=act.turn)
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             await self.deps.ready()  # in a later step as well: it may be the first of this process
             reply = await self._voice.reply(self._known())
-            event: Event = await ask(self.deps, self.id, act, reply)
+            if clock() - began > FRESH_SECONDS:
+                packet = None
+            event: Event = await ask(self.deps, self.id, act, reply, packet)
             if isinstance(event, Replied) and event.calls:
                 reply.end_step()
         except StorageError as error:
@@ -229,11 +236,11 @@ class Actor:
             event = ModelFailed(act.turn, act.step, "internal", self._voice.shown)
         self.feed(event)
 
-    async def _run_tool(self, act: do.RunTool, cancel: asyncio.Event) -> None:
+    async def _run_tool(self, act: do.RunTool, dispatch: Dispatch, cancel: asyncio.Event) -> None:
         logs.about(call=act.call)
         await self._voice.join(self._known())
         try:
-            event = await run_tool(self.deps, self._known(), act, cancel, partial(self._voice.show_call, act.call))
+            event = await run_tool(self.deps, act, dispatch, cancel, partial(self._voice.show_call, act.call))
         except Exception as error:
             log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
             event = ToolFinished(act.call, act.attempt, broken_inside(error))

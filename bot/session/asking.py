@@ -2,22 +2,18 @@
 
 import logging
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
-from bot.memory import recall
 from bot.ports import ModelCall, ModelError, ModelReply, ModelRequest, Reply
 from bot.session import compaction, context, prompt, reflection
-from bot.session.acquaintances import Acquaintances
 from bot.session.calls import RESULTS
 from bot.session.deps import Deps
 from bot.session.effects import AskModel
 from bot.session.events import ModelFailed, Proposed, Replied
+from bot.session.packet import Packet, read_packet
 from bot.session.tokens import count
 from bot.texts import say
-from storage import ledger, sessions, transcripts, turns
-from storage.db import Tx
-from storage.records import Entry, Memory, Person, Place, Session, Turn
+from storage import sessions, turns
 from tools.arguments import is_whole
 from tools.declaration import is_failure
 from tools.review import review
@@ -30,34 +26,15 @@ SAME_FAILURES = 3
 CUT_OFF = {"length": "end.length", "content_filter": "end.filtered"}  # finish reasons of Chat Completions
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """What one request is made of, read in one go."""
+async def ask(
+    deps: Deps, session: str, act: AskModel, sink: Reply, packet: Packet | None = None
+) -> Replied | ModelFailed:
+    """Make the request; an endpoint that says it does not fit is asked once more after compaction.
 
-    session: Session
-    beside: dict[str, Any]  # summary, fields…
-    entries: list[Entry]
-    turn: Turn
-    person: Person | None
-    place: Place | None
-    memories: tuple[Memory, ...]
-    unknown: frozenset[str]
-
-
-def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Packet:
-    """Read what a request for turn `number` needs."""
-    state, beside = sessions.load_whole(tx, session)
-    turn = turns.get(tx, session, number) or Turn(session, number, state.requester)
-    person = known.person(tx, state.thread.team, turn.requester)
-    where = known.place(tx, state.thread.team, state.thread.channel)
-    memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()
-    entries = transcripts.read(tx, session, beside["summary_seq"])
-    return Packet(state, beside, entries, turn, person, where, memories, ledger.unknown(tx, session))
-
-
-async def ask(deps: Deps, session: str, act: AskModel, sink: Reply) -> Replied | ModelFailed:
-    """Make the request; an endpoint that says it does not fit is asked once more after compaction."""
-    packet = await deps.db.read(read_packet, session, act.turn, deps.world.known)
+    `packet` is what was read a moment ago, None if it must be read.
+    """
+    if packet is None:
+        packet = await deps.db.read(read_packet, session, act.turn, deps.world.known)
     if _estimate(packet) * deps.ruler.factor > deps.settings.history_tokens:
         packet = await compact(deps, packet, deps.settings.history_tokens * COMPACT_TO)
     try:

@@ -2,41 +2,20 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from bot.ports import TaskStatus, ToolContext
-from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
+from bot.session.dispatch import Dispatch
 from bot.session.effects import RunTool
 from bot.session.events import ToolFinished
-from storage import ledger, turns
-from storage.db import StorageError, Tx
-from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from storage import ledger
+from storage.db import StorageError
+from storage.records import CallState, ToolCall
 from tools.declaration import Tool, failed
 from tools.review import Outcome, recheck
 
 Card = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
-
-
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """What a dispatch needs to know."""
-
-    call: ToolCall
-    session: Session
-    person: Person
-    place: Place
-    turn: Turn | None
-
-
-def read_errand(tx: Tx, call: str, session: Session, known: Acquaintances) -> Errand:
-    """Read a call with the person it runs for and the place it runs in."""
-    row = ledger.get(tx, call)
-    team, channel = session.thread.team, session.thread.channel
-    person = known.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
-    where = known.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
-    return Errand(row, session, person, where, turns.get(tx, session.id, row.turn))
 
 
 async def _tool(deps: Deps, name: str) -> Tool | None:
@@ -55,27 +34,26 @@ def unavailable(call: ToolCall) -> str:
     return failed("unavailable", words, suggestion="Say so, and offer to try again later.", retryable=True)
 
 
-async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.Event, card: Card) -> ToolFinished:
+async def run_tool(deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio.Event, card: Card) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
     `card` is told the tool's name and how far it is.
     """
-    errand = await deps.db.read(read_errand, act.call, session, deps.world.known)
     began = deps.now()
-    tool = await _tool(deps, errand.call.name)
-    refusal = recheck(deps.registry, deps.policy, errand.call)
+    tool = await _tool(deps, dispatch.call.name)
+    refusal = recheck(deps.registry, deps.policy, dispatch.call)
     if tool is None and deps.missing():
-        refusal = unavailable(errand.call)
+        refusal = unavailable(dispatch.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
     card(tool.name, "in_progress", None)
     context = ToolContext(
-        person=errand.person,
-        place=errand.place,
-        thread=errand.session.thread,
-        source_ts=errand.turn.source_ts if errand.turn else "",
-        turn=errand.call.turn,
-        key=errand.call.key,
+        person=dispatch.person,
+        place=dispatch.place,
+        thread=dispatch.session.thread,
+        source_ts=dispatch.turn.source_ts if dispatch.turn else "",
+        turn=dispatch.call.turn,
+        key=dispatch.call.key,
         chat=deps.chat,
         db=deps.db,
         now=deps.now,
@@ -85,7 +63,7 @@ async def run_tool(deps: Deps, session: Session, act: RunTool, cancel: asyncio.E
     async def again(_: int) -> None:
         await deps.db.write(ledger.retry, act.call, deps.world.fence, deps.now())
 
-    outcome = await deps.executor.run(tool, errand.call, context, on_attempt=again, cancel=cancel)
+    outcome = await deps.executor.run(tool, dispatch.call, context, on_attempt=again, cancel=cancel)
     card(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)

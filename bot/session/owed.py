@@ -6,14 +6,14 @@ than an uncertain delivery and not recorded is that delivery.
 
 import logging
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bot.ports import Button, ChatError, Posted
 from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
 from bot.session.transition import at_rest
-from bot.session.voice import end_word, status_of
+from bot.session.voice import end_word, listener, status_of
 from bot.texts import say
 from storage import approvals, deliveries, ledger, sessions, turns
 from storage.db import StorageError, Tx
@@ -84,6 +84,7 @@ class Takeover:
     known: frozenset[str]
     after: str
     running: tuple[tuple[str, str], ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_takeovers(tx: Tx, found: list[str], team: str, known: Acquaintances) -> list[Takeover]:
@@ -102,11 +103,12 @@ def _read_takeover(tx: Tx, id_: str, team: str, people: Acquaintances) -> Takeov
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
     known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
-    locale = people.locale(tx, session.thread.team, session.requester)
+    locale, _ = listener(tx, people, session, "")
+    names = {by: listener(tx, people, session, by)[1] for _, d in owed if (by := d.content.get("by"))}
     running = tuple(
         (c.id, ledger.get(tx, c.id).name) for c in session.calls if c.state is CallState.RUNNING and not c.detached
     )
-    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float), running)
+    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float), running, names)
 
 
 async def reconcile(deps: Deps, found: Takeover) -> None:
@@ -159,10 +161,13 @@ async def _end_answer(
 ) -> DeliveryState:
     """Close what stands of an answer, and deliver what is owed of it."""
     thread, anew = found.session.thread, key + AGAIN
-    said = {name: d.content[name] for d in parts for name in ("text", "interrupt", "pause") if d.content.get(name)}
+    said = {
+        name: d.content[name] for d in parts for name in ("text", "interrupt", "by", "pause") if d.content.get(name)
+    }
     text, reason = said.get("text"), said.get("interrupt")
     whole = text is not None and is_whole(ours, text)
-    word = end_word(reason, found.locale, "") if reason else say("end.interrupted", found.locale)
+    name = found.names.get(said.get("by", ""), "")
+    word = end_word(reason, found.locale, name) if reason else say("end.interrupted", found.locale)
     for message in ours:
         last = message is ours[-1]
         marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))

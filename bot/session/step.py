@@ -1,11 +1,14 @@
 """One transaction of the session engine: load, decide, apply, and take the inbox or go to rest, all or nothing."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from bot.session import apply
-from bot.session.effects import Act, Append, Effect
+from bot.session.dispatch import Dispatch, read_dispatch
+from bot.session.effects import Act, Append, AskModel, Effect, RunTool
 from bot.session.events import Decided, Event, InboxTaken, Resumed, Stopped
+from bot.session.packet import Packet, read_packet
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
@@ -28,6 +31,8 @@ class Advanced:
     successor: str | None  # the session that `!new` opened
     notices: bool  # messages other than answers are owed
     ended: tuple[tuple[str, float], ...]  # outcome and seconds at work of turns that ended
+    packet: Packet | None  # of the request that is to be made
+    dispatches: Mapping[str, Dispatch]  # of the calls that are to be run, by id
 
 
 class _Transaction:
@@ -58,7 +63,9 @@ class _Transaction:
 
     def result(self, needs: Needs, successor: str | None) -> Advanced:
         """Return what is to be done after the commit."""
-        done = self.done
+        done, id_, known = self.done, self.session.id, self.world.known
+        asks = [act.turn for act in done.acts if isinstance(act, AskModel)]
+        runs = [act.call for act in done.acts if isinstance(act, RunTool)]
         return Advanced(
             self.session,
             acts=tuple(done.acts),
@@ -69,6 +76,8 @@ class _Transaction:
             successor=successor,
             notices=self.notices,
             ended=tuple(done.ended),
+            packet=read_packet(self.tx, id_, asks[-1], known) if asks else None,
+            dispatches={call: read_dispatch(self.tx, call, self.session, known) for call in runs},
         )
 
     def store(self) -> None:

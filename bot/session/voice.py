@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from bot.ports import ChatError, Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.acquaintances import Acquaintances
@@ -108,24 +110,13 @@ class Voice:
     async def finish(self, session: Session, answer: Answer, text: str) -> None:
         """Deliver the last piece of an answer whose entry is committed."""
         reply = await self._opened(session, answer)
-        try:
-            await reply.finish(text, status_of(session))
-        except ChatError as error:
-            if error.code == "stopped_by_user":  # in the moment of its end: Slack shows that, and it stays so
-                self._settle(answer)
-                return
-            log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
-            self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
-            self._deps.watch.delivery("tried")
-            return
-        self._settle(answer)
+        await self._settled(session, answer, reply.finish(text, status_of(session)))
 
     async def interrupt(self, session: Session, answer: Answer, reason: str, by: str) -> None:
         """Close an answer with a word on why it ends here."""
         reply = await self._opened(session, answer)
-        locale, name = await self._deps.db.read(_listener, self._deps.world.known, session, by)
-        await reply.interrupt(end_word(reason, locale, name), status_of(session))
-        self._settle(answer)
+        locale, name = await self._deps.db.read(listener, self._deps.world.known, session, by)
+        await self._settled(session, answer, reply.interrupt(end_word(reason, locale, name), status_of(session)))
 
     async def pause(self, session: Session, answer: Answer) -> None:
         """Close what is open: the turn rests until its approvals are settled."""
@@ -133,17 +124,25 @@ class Voice:
             await self._deps.chat.set_status(session.thread, status_of(session))
             return
         reply = await self._opened(session, answer)
-        await reply.pause(status_of(session))
-        self._settle(answer)
+        await self._settled(session, answer, reply.pause(status_of(session)))
+
+    async def _settled(self, session: Session, answer: Answer, closing: Coroutine[Any, Any, None]) -> None:
+        """Close an answer and record how that went; what could not be closed stays owed."""
+        try:
+            await closing
+        except ChatError as error:
+            if error.code != "stopped_by_user":  # that in the moment of its end: Slack shows it, and it stays so
+                log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
+                self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
+                self._deps.watch.delivery("tried")
+                return
+        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
+        self._deps.watch.delivery(DeliveryState.SENT)
 
     async def close(self) -> None:
         """Let go of a live reply at shutdown; what it owes stays owed."""
         if self._answer.reply is not None:
             await self._answer.reply.close()
-
-    def _settle(self, answer: Answer) -> None:
-        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
-        self._deps.watch.delivery(DeliveryState.SENT)
 
 
 def status_of(session: Session) -> SessionStatus:
@@ -153,7 +152,8 @@ def status_of(session: Session) -> SessionStatus:
     return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
 
 
-def _listener(tx: Tx, known: Acquaintances, session: Session, by: str) -> tuple[str, str]:
+def listener(tx: Tx, known: Acquaintances, session: Session, by: str) -> tuple[str, str]:
+    """Return the locale in which a session is spoken to, and what a person who stopped it is called."""
     stopper = known.person(tx, session.thread.team, by) if by else None
     return known.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 
 from bot.ports import ChatError, PartKeeper, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.desk import Desk
@@ -51,22 +52,17 @@ class LiveReply:
     async def finish(self, whole: str, status: SessionStatus = "active") -> None:
         await self._still()
         self._script.complete(whole)
-        try:
-            await self._persist(status, self._desk.pace.backoff)
-        except Exception:
-            await self._desk.board.set(self._spec.thread, status)
-            raise
-        await self._desk.board.set(self._spec.thread, status)
+        await self._end(status, self._persist(status, self._desk.pace.backoff))
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         await self._still()
         self._script.drop()
-        await self._quietly(status, word)
+        await self._end(status, self._wind_up(status, word))
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
         await self._still()
         self._script.complete(self._script.step)
-        await self._quietly(status, None)
+        await self._end(status, self._wind_up(status, None))
 
     async def close(self) -> None:
         await self._still()
@@ -77,20 +73,24 @@ class LiveReply:
         except Exception:
             log.exception("a stream was not closed")
 
-    async def _quietly(self, status: SessionStatus, word: str | None) -> None:
+    async def _end(self, status: SessionStatus, closing: Coroutine[None, None, None]) -> None:
+        """Close the answer; however that goes, the thread shows `status` afterwards."""
         try:
-            self._pages.wind_up(word)
-            try:
-                await self._persist(status, self._desk.pace.backoff[:2])
-            except ChatError as error:
-                if error.code != STOPPED:
-                    raise
-                await self._pages.amend(status, word)
-        except ChatError as error:
-            log.warning("an answer in %s was not closed: %s", self._spec.thread.channel, error.code)
+            await closing
         except Exception:
-            log.exception("an answer was not closed")
+            await self._desk.board.set(self._spec.thread, status)
+            raise
         await self._desk.board.set(self._spec.thread, status)
+
+    async def _wind_up(self, status: SessionStatus, word: str | None) -> None:
+        """Deliver the end, onto a message that a person stopped as well. Raises ChatError."""
+        self._pages.wind_up(word)
+        try:
+            await self._persist(status, self._desk.pace.backoff[:2])
+        except ChatError as error:
+            if error.code != STOPPED:
+                raise
+            await self._pages.amend(status, word)
 
     async def _persist(self, status: SessionStatus, waits: tuple[float, ...]) -> None:
         """Deliver what is left, with patience for what passes. Raises ChatError."""

@@ -5,6 +5,7 @@ import pytest
 from storage.db import Tx
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, GENERAL, Team
+from tests.e2e.test_stop import speaking
 from tests.fakes.model_script import calls, text
 from tests.waiting import until
 
@@ -99,6 +100,24 @@ async def test_a_turn_goes_on_when_the_disk_takes_its_step_again(team: Team, cap
     await team.hermes.db.write(make_room)
     await team.sim.wait_for(lambda: any("the end" in said for said in team.said(root)), timeout=20)
     assert len(team.model.requests) == 1
+
+
+async def test_a_stop_that_slack_did_not_show_is_shown_later(team: Team, caplog: pytest.LogCaptureFixture) -> None:
+    root, _ = await speaking(team)
+    for method in ("chat.stopStream", "chat.update", "chat.postMessage"):
+        await team.sim.fail_next(method, status=500, count=60)
+    await team.say("@hermes !stop", thread=root)
+
+    async def failed() -> bool:
+        return "an answer is not delivered yet" in caplog.text
+
+    await until(failed, True)
+    await idle(team)
+    await team.sim.heal()
+    await team.hermes.runner.recover()
+    await team.answer(root, lambda said: "Stopped by ana" in str(said))
+    await idle(team)
+    assert [m.streaming_state for m in team.sim.thread(GENERAL, root) if m.is_bot] == ["completed"]
 
 
 async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:

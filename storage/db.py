@@ -51,9 +51,10 @@ class _Lane(aiosqlite.Connection):
 class Database:
     """The store of one process. Open with `await Database.open(url)`, end with `await close()`."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> None:
         self.path = path
         self.read_only = read_only
+        self._batch_seconds = batch_seconds
         self.commits = 0  # transactions that changed something; `make bench` reads it
         self._urgent: deque[_Job] = deque()
         self._queue: deque[_Job] = deque()
@@ -64,9 +65,9 @@ class Database:
         self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def open(cls, url: str, *, read_only: bool = False) -> "Database":
+    async def open(cls, url: str, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> "Database":
         """Open the file, in WAL mode with synchronous=FULL. Raises StorageError with the reason and the remedy."""
-        db = cls(sqlite_path(url), read_only=read_only)
+        db = cls(sqlite_path(url), read_only=read_only, batch_seconds=batch_seconds)
         try:
             await db._connect()
         except (OSError, sqlite3.Error, DBAPIError) as error:
@@ -157,7 +158,7 @@ class Database:
 
     async def _commit(self, jobs: list[_Job]) -> None:
         try:
-            results, changed = await self._writer.run(_transact, self._write_engine, jobs)
+            results, changed = await self._writer.run(_transact, self._write_engine, jobs, self._batch_seconds)
         except (sqlite3.Error, DBAPIError, ValueError) as error:
             failure = StorageError(f"cannot write the database: {_reason(error)}")
             for job in jobs:
@@ -180,7 +181,7 @@ def _settle(job: _Job, ok: bool, value: Any) -> None:
         job.done.set_exception(value)
 
 
-def _transact(engine: Engine, jobs: list[_Job]) -> tuple[list[tuple[bool, Any]], bool]:
+def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tuple[bool, Any]], bool]:
     """Run jobs in one transaction, each behind a savepoint of its own, as far as the time for a batch goes.
 
     Return a result or an error for each that was run, and whether anything changed.
@@ -192,7 +193,7 @@ def _transact(engine: Engine, jobs: list[_Job]) -> tuple[list[tuple[bool, Any]],
         raw: Any = tx.connection.dbapi_connection
         before = raw.total_changes
         for job in jobs:
-            if results and time.perf_counter() - started > BATCH_SECONDS:
+            if results and time.perf_counter() - started > seconds:
                 break
             results.append(_attempt(tx, job, alone=len(jobs) == 1))
         changed = raw.total_changes != before

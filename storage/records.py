@@ -148,6 +148,7 @@ class Session:
     requester: str = ""
     calls: tuple[OpenCall, ...] = ()
     closed: bool = False
+    hydrated: bool = False  # what the thread said before us has been read
 
 
 @dataclass(frozen=True, slots=True)

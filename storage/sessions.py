@@ -35,7 +35,7 @@ _SAVE = (
 )
 
 
-BESIDE = ("hydrated", "summary", "summary_seq", "fields", "fields_turn")
+BESIDE = ("summary", "summary_seq", "fields", "fields_turn")
 _BESIDE = select(*(sessions.c[n] for n in BESIDE)).where(sessions.c.id == bindparam("id"))
 _INSERT = insert(sessions)
 
@@ -48,12 +48,6 @@ def load(tx: Tx, session: str) -> Session:
     return _session(row)
 
 
-def load_whole(tx: Tx, session: str) -> tuple[Session, dict[str, Any]]:
-    """Return the session and what stands beside its state, as `load` and `context_of` would."""
-    row = tx.execute(_BY_ID, {"id": session}).one()
-    return _session(row), {name: getattr(row, name) for name in BESIDE}
-
-
 def of_thread(tx: Tx, thread: Thread) -> Session | None:
     """Return the thread's open session."""
     row = tx.execute(_BY_THREAD, asdict(thread)).one_or_none()
@@ -63,9 +57,9 @@ def of_thread(tx: Tx, thread: Thread) -> Session | None:
 def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
     """Open the thread's next session; the caller has closed the one before. `hydrated`: nothing earlier to read."""
     generation = tx.execute(_GENERATIONS, asdict(thread)).scalar_one()
-    session = Session(str(uuid.uuid4()), thread, kind, shared, generation)
-    row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation")}
-    tx.execute(_INSERT, {**row, **asdict(thread), "calls": [], "hydrated": hydrated, "created": now, "updated": now})
+    session = Session(str(uuid.uuid4()), thread, kind, shared, generation, hydrated=hydrated)
+    row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation", "hydrated")}
+    tx.execute(_INSERT, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})
     return session
 
 
@@ -76,7 +70,7 @@ def save(tx: Tx, session: Session, now: float) -> None:
 
 
 def context_of(tx: Tx, session: str) -> dict[str, Any]:
-    """Return what stands beside the state: hydrated, summary, summary_seq, fields, fields_turn."""
+    """Return what stands beside the state: summary, summary_seq, fields, fields_turn."""
     return dict(tx.execute(_BESIDE, {"id": session}).one()._mapping)
 
 
@@ -139,4 +133,5 @@ def _session(row: Any) -> Session:
         requester=row.requester,
         calls=calls,
         closed=row.closed,
+        hydrated=row.hydrated,
     )

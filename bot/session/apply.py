@@ -30,6 +30,7 @@ class Applied:
     acts: list[do.Act] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
     cards: bool = False
+    opened: Turn | None = None
     answer_key: str | None = None  # of the answer that a turn at work writes into from now on
     worked: float = 0.0  # seconds that this turn was at work before
     ended: list[tuple[str, float]] = field(default_factory=list)  # outcome and seconds of turns
@@ -80,6 +81,7 @@ def _open_turn(tx: Tx, world: World, session: Session, effect: do.OpenTurn, done
         session.id, effect.number, effect.requester, started=now, memories=remembered, source_ts=effect.source_ts
     )
     turns.begin(tx, turn, world.prompt_version)
+    done.opened = turn
     done.answer_key, done.worked = owe_answer(tx, session, now), 0.0
 
 

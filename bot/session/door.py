@@ -1,5 +1,6 @@
 """The front door: what handlers call. Each call is one durable transaction, then a wake-up."""
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from storage.db import Database, StorageError, Tx
 from storage.records import Incoming, Thread
 from tools.policy import Policy
 
+Message = tuple[str, str, str]  # channel, ts and text
 STORED = 1_000  # so many messages are recognised without asking the store
 
 
@@ -41,7 +43,8 @@ class Door:
         self._policy = policy
         self._commands = commands
         self._turned_away: deque[str] = deque(maxlen=1_000)
-        self._stored: dict[tuple[str, str, str], None] = {}  # messages committed lately, oldest first
+        self._stored: dict[Message, None] = {}  # committed lately, oldest first
+        self._storing: dict[Message, asyncio.Event] = {}  # set once a try to commit it has ended
 
     @property
     def me(self) -> str:
@@ -52,9 +55,23 @@ class Door:
         """Make what arrived durable; only what is new wakes its session. Our own words come from here: no news."""
         if incoming.kind == "context" and incoming.user == self.me:
             return
-        message = (incoming.channel, incoming.ts, incoming.text) if incoming.kind == "message" else None
+        if incoming.kind != "message":
+            await self._receive(incoming)
+            return
+        message = (incoming.channel, incoming.ts, incoming.text)
+        while (storing := self._storing.get(message)) is not None:
+            await storing.wait()
         if message in self._stored:
             return  # the other event of one text, or the same again: it is committed, and says nothing new
+        # In this task, not in one of its own: an edit that comes next must not overtake what it changes.
+        storing = self._storing[message] = asyncio.Event()
+        try:
+            await self._receive(incoming, message)
+        finally:
+            del self._storing[message]
+            storing.set()
+
+    async def _receive(self, incoming: Incoming, message: Message | None = None) -> None:
         thread, world = Thread(incoming.team, incoming.channel, incoming.root), self._world
         try:
             got = await self._db.write_first(receive, incoming, world.rules, world.known, world.now())

@@ -82,8 +82,7 @@ def _tell(session: Session, user: str, access: str, full: bool, told: bool) -> s
 
 
 def _authors(tx: Tx, session: Session, me: str) -> set[str] | None:
-    hydrated = sessions.context_of(tx, session.id)["hydrated"]
-    return inbox.authors(tx, session.thread) - {me} if hydrated else None
+    return inbox.authors(tx, session.thread) - {me} if session.hydrated else None
 
 
 def _word(tx: Tx, session: Session, incoming: Incoming, word: tuple[str, str], access: str, now: float) -> Received:

@@ -6,7 +6,7 @@ from typing import Any
 from bot.session.events import Happened, Item, Said
 from bot.session.slacktext import mentioned_users, readable
 from bot.session.world import World
-from storage import inbox, sessions, transcripts, turns
+from storage import inbox, transcripts, turns
 from storage.db import Tx
 from storage.records import InboxRow, Person, Session
 
@@ -76,7 +76,7 @@ def _needs(
     strangers = {user for user, person in known.items() if person is None}
     thread = session.thread
     place = "place" not in tried and world.known.unknown_place(tx, thread.team, thread.channel, world.now())
-    history = session.last_turn == 0 and "history" not in tried and not sessions.context_of(tx, session.id)["hydrated"]
+    history = session.last_turn == 0 and "history" not in tried and not session.hydrated
     return Needs(tuple(sorted((unsettled | strangers) - tried)), place, history)
 
 

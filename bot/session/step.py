@@ -63,11 +63,11 @@ class _Transaction:
 
     def result(self, needs: Needs, successor: str | None) -> Advanced:
         """Return what is to be done after the commit."""
-        done, id_, known = self.done, self.session.id, self.world.known
+        done, session, known = self.done, self.session, self.world.known
         asks = [act.turn for act in done.acts if isinstance(act, AskModel)]
         runs = [act.call for act in done.acts if isinstance(act, RunTool)]
         return Advanced(
-            self.session,
+            session,
             acts=tuple(done.acts),
             cards=done.cards,
             answer_key=done.answer_key,
@@ -76,8 +76,8 @@ class _Transaction:
             successor=successor,
             notices=self.notices,
             ended=tuple(done.ended),
-            packet=read_packet(self.tx, id_, asks[-1], known) if asks else None,
-            dispatches={call: read_dispatch(self.tx, call, self.session, known) for call in runs},
+            packet=read_packet(self.tx, session, asks[-1], known, done.opened) if asks else None,
+            dispatches={call: read_dispatch(self.tx, call, session, known) for call in runs},
         )
 
     def store(self) -> None:

@@ -14,7 +14,8 @@ from tests.waiting import until
 
 @pytest.fixture
 async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+    # A batch never ends by the clock here: how long a commit takes is the machine's business.
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=60)
     await database.write(lambda tx: tx.execute(text("CREATE TABLE t (n INTEGER PRIMARY KEY)")) and None)
     yield database
     await database.close()
@@ -47,6 +48,14 @@ async def test_many_writers_share_commits_and_lose_nothing(db: Database) -> None
     await asyncio.gather(*(db.write(put, n) for n in range(500)))
     assert await db.read(rows) == list(range(500))
     assert db.commits - before < 250
+
+
+async def test_a_batch_that_took_its_time_leaves_the_rest_to_the_next(tmp_path: Path, db: Database) -> None:
+    impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
+    await asyncio.gather(*(impatient.write(put, n) for n in range(5)))
+    assert impatient.commits == 5
+    await impatient.close()
+    assert await db.read(rows) == list(range(5))
 
 
 async def test_what_changes_nothing_commits_nothing(db: Database) -> None:

@@ -56,6 +56,8 @@ class Script:
     _number: int = 0
     _taken: int = 0  # characters of the current step that were taken
     _queue: deque[Item] = field(default_factory=deque)
+    _later: list[Task] = field(default_factory=list)  # cards that wait for the end of the current step's text
+    _cards: set[str] = field(default_factory=set)  # those that have their place
     _broken_off: set[int] = field(default_factory=set)
 
     def add(self, delta: str) -> None:
@@ -63,18 +65,17 @@ class Script:
         self.step += delta
 
     def task(self, task: Task) -> None:
-        """Show or update a card. The text before it is of a committed step, and may be sent."""
-        self._release()
+        """Show or update a card. A new one waits for the end of the text that grows: it would tear it."""
         title, output = shorten(neutral(task.title), CARD_TEXT) or task.key[:CARD_TEXT], task.output
-        self._queue.append(
-            Task(
-                task.key, title, task.status, shorten(neutral(output), CARD_TEXT) if output and output.strip() else None
-            )
-        )
+        output = shorten(neutral(output), CARD_TEXT) if output and output.strip() else None
+        waits = bool(self.step) and task.key not in self._cards
+        (self._later if waits else self._queue).append(Task(task.key, title, task.status, output))
+        if not waits:
+            self._cards.add(task.key)
 
     def tasks(self) -> dict[str, Task]:
         """Return the newest state of each card that is still to be sent."""
-        return {item.key: item for item in self._queue if isinstance(item, Task)}
+        return {item.key: item for item in (*self._queue, *self._later) if isinstance(item, Task)}
 
     def end_step(self) -> None:
         """The step's text is committed; what follows is a new paragraph."""
@@ -88,6 +89,7 @@ class Script:
         self.broken = self.broken or self._taken > 0
         self._queue = deque(i for i in self._queue if not isinstance(i, Words) or i.step != self._number)
         self._broken_off.add(self._number)
+        self._place_cards()
         self._next_step()
 
     def complete(self, whole: str) -> None:
@@ -152,6 +154,12 @@ class Script:
         if self._taken < len(self.step):
             self._queue.append(Words(neutral(self.step, self._taken), self._number))
             self._taken = len(self.step)
+        self._place_cards()
+
+    def _place_cards(self) -> None:
+        self._queue.extend(self._later)
+        self._cards.update(task.key for task in self._later)
+        self._later.clear()
 
     def _next_step(self) -> None:
         self.step, self._taken = "", 0

@@ -1,5 +1,6 @@
 """The script gives back what was fed: all of it, in order, once, whatever is taken when."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,12 +39,47 @@ def test_a_growing_step_keeps_its_last_characters_back(text: str) -> None:
 def test_of_several_states_of_a_card_the_newest_is_sent() -> None:
     script = Script()
     script.task(Task("c", "Look", "in_progress"))
-    script.add("Words between the two states of one card. ")
+    script.add("Words between the two states of one card.")
+    script.end_step()
     script.task(Task("c", "Look", "complete", "found"))
     assert script.take(2000, "").items == (
         Task("c", "Look", "complete", "found"),
-        Words("Words between the two states of one card. ", 0),
+        Words("Words between the two states of one card.\n\n", 0),
     )
+
+
+@pytest.mark.parametrize("end", ["end_step", "complete", "restart", "final"])
+def test_a_new_card_tears_no_text_that_grows_and_stands_below_it(end: str) -> None:
+    script = Script()
+    script.add("Words that grow until they are who")
+    script.task(Task("c", "Look", "in_progress"))
+    before = script.take(2000, "")
+    assert before.text
+    assert not any(isinstance(item, Task) for item in before.items)
+    script.add("le.")
+    match end:
+        case "end_step":
+            script.end_step()
+        case "complete":
+            script.complete("Words that grow until they are whole.")
+        case "restart":
+            script.restart()
+            script.broken = False
+    after = script.take(2000, before.text, final=end == "final")
+    assert after.items[-1] == Task("c", "Look", "in_progress")
+    if end != "restart":
+        assert (before.text + after.text).strip() == "Words that grow until they are whole."
+
+
+def test_a_card_that_stands_is_brought_up_to_date_while_text_grows() -> None:
+    script = Script()
+    script.task(Task("c", "Look", "in_progress"))
+    script.take(2000, "")
+    script.add("Words that grow until they are who")
+    script.task(Task("c", "Look", "complete"))
+    assert script.take(2000, "").items[0] == Task("c", "Look", "complete")
+    script.complete("Words that grow until they are whole.")
+    assert script.take(2000, "").text.endswith("whole.")
 
 
 def test_titles_and_outputs_fit_a_card_and_ping_nobody() -> None:

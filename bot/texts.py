@@ -70,8 +70,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "模型服务出错。您的消息已保留，请稍后再试。",
     ),
     "end.broken": (
-        "The answer broke off twice on the way. What stands above is incomplete; please ask again.",
-        "答复两次中途断开，以上内容不完整，请再问一次。",
+        "The answer broke off twice on the way. What may stand above is incomplete; please ask again.",
+        "答复两次中途断开，以上内容（如有）不完整，请再问一次。",
     ),
     "end.malformed": (
         "The model's reply could not be read. Please ask again.",

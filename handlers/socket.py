@@ -10,6 +10,7 @@ import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,9 @@ class _Handler(AsyncSocketModeHandler):
             await super().handle(client, req)
         except (aiohttp.ClientError, ConnectionError) as error:
             log.info("an acknowledgement did not reach Slack, which sends it again", extra={"reason": str(error)})
+        except Exception as error:  # before our own code saw it; sent again it would be no better
+            log.error("Bolt cannot read an event", extra={"kind": req.type, "error": type(error).__name__})
+            await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
         finally:
             if task is not None:
                 self._busy.discard(task)

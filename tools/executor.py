@@ -20,6 +20,7 @@ from bot.ports import Clock, ToolContext
 from storage.records import ToolCall
 from tools.declaration import Tool, ToolError
 from tools.policy import Policy
+from tools.race import first_of
 from tools.result import Ending, Stopped, may_retry, not_run, outcome_of
 from tools.review import Outcome
 
@@ -123,14 +124,7 @@ class Executor:
     async def _pause(self, retry: int, cancel: asyncio.Event | None) -> None:
         """Wait before the next attempt, longer each time, or until the call is stopped."""
         delay = min(FIRST_DELAY_SECONDS * 2**retry, LONGEST_DELAY_SECONDS) * (0.5 + self._jitter() / 2)
-        sleeping = asyncio.ensure_future(self._sleep(delay))
-        watch = asyncio.create_task(cancel.wait()) if cancel else None
-        try:
-            await asyncio.wait({sleeping, watch} if watch else {sleeping}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            if watch:
-                watch.cancel()
+        await first_of(self._sleep(delay), *([cancel.wait()] if cancel else []))
 
 
 async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:

@@ -12,18 +12,19 @@ from storage import ledger
 from storage.db import StorageError
 from storage.records import CallState, ToolCall
 from tools.declaration import Tool, failed
+from tools.race import first_of
 from tools.review import Outcome, recheck
 
 Card = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
 
 
-async def _tool(deps: Deps, name: str) -> Tool | None:
+async def _tool(deps: Deps, name: str, cancel: asyncio.Event) -> Tool | None:
     """Return a tool that was there when the call was made: after a restart its server may still be connecting."""
     for _ in range(CONNECT_TRIES):
-        if (tool := deps.registry.get(name)) is not None:
+        if (tool := deps.registry.get(name)) is not None or cancel.is_set():
             return tool
-        await deps.ready()
+        await first_of(deps.ready(), cancel.wait())
     return deps.registry.get(name)
 
 
@@ -40,7 +41,7 @@ async def run_tool(deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio
     `card` is told the tool's name and how far it is.
     """
     began = deps.now()
-    tool = await _tool(deps, dispatch.call.name)
+    tool = await _tool(deps, dispatch.call.name, cancel)
     refusal = recheck(deps.registry, deps.policy, dispatch.call)
     if tool is None and deps.missing():
         refusal = unavailable(dispatch.call)

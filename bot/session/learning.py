@@ -17,6 +17,7 @@ from storage.records import Person, Place, Session
 
 log = logging.getLogger(__name__)
 EARLIER_MESSAGES = 50
+WHOLE_THREAD = 2_000
 LOOKUP_SECONDS = 10.0
 MEETING_SECONDS = 1.5
 JUST_BEFORE = 0.000_002  # seconds: two of the smallest steps of a ts
@@ -96,7 +97,9 @@ async def _place(deps: Deps, team: str, channel: str, seconds: float = LOOKUP_SE
 async def _history(deps: Deps, session: Session) -> tuple[Posted, ...] | None:
     try:
         async with asyncio.timeout(deps.settings.history_read_s):
-            return tuple(await deps.chat.read_thread(session.thread, limit=EARLIER_MESSAGES))
+            posted = await deps.chat.read_thread(session.thread, limit=WHOLE_THREAD)
+            # What the thread is about stands at its top, so that is read however long the thread has become.
+            return tuple(posted[:1] + posted[1:][1 - EARLIER_MESSAGES :])
     except (ChatError, TimeoutError) as error:
         log.warning("a thread could not be read", extra={"session": session.id, "reason": str(error)})
         return None

@@ -53,6 +53,8 @@ async def test_event_types_that_nobody_knows_are_acknowledged(team: Team) -> Non
     await team.sim.send_event("message", channel=GENERAL)
     await team.sim.send_event("message", **PLACE, text=None, ts=5, thread_ts=["x"])
     await team.sim.send_event("agent_session_stopped", channel=None)
+    await team.sim.send_event("message", **{**PLACE, "user": 5}, text="five", ts="1795000000.000200")
+    await team.sim.send_event("message", **{**PLACE, "channel": ["C"]}, text="list", ts="1795000000.000300")
     await team.sim.wait_settled()
     assert team.sim.sockets.given_up == []
     assert await team.answer(await team.mention("hello"))

@@ -64,6 +64,16 @@ async def test_an_existing_thread_is_read_once_with_its_authors(team: Team) -> N
     assert len(team.sim.calls("conversations.replies")) == 1
 
 
+async def test_of_a_long_thread_the_top_is_read_as_well_as_the_end(team: Team) -> None:
+    root = await team.say("The printer on the third floor is broken", BEN)
+    for n in range(60):
+        await team.say(f"remark-{n}-", BEN, thread=root)
+    await team.mention("what is it about?", thread=root)
+    await team.answer(root)
+    assert "printer on the third floor" in team.prompt()
+    assert [f"remark-{n}-" in team.prompt() for n in (0, 11, 12, 59)] == [False, False, True, True]
+
+
 async def test_of_a_thread_from_before_the_own_words_are_known_as_hermes(start: Start) -> None:
     team = await start()
     team.model.reply(text("I am the first answer."))

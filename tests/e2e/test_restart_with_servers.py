@@ -29,3 +29,18 @@ async def test_a_later_step_has_the_servers_tools_after_a_restart(start: Start) 
     await team.click(card, "hermes_deny")
     assert await team.answer(root, lambda said: "Ordered." in said)
     assert "shop_echo" in team.model.asked[-1].tool_names
+
+
+async def test_a_call_that_waits_for_its_server_is_stopped_at_once(start: Start) -> None:
+    team = await start(**ASKS)
+    team.model.reply(calls(("shop_echo", {})), text("Ordered."))
+    root = await team.mention("order it")
+    [card] = await team.open_cards(root)
+    await team.stop()
+    team = await start(mcp_servers={"shop": tiny("mute")})
+    await team.click(card, "hermes_approve")
+    await team.shown(card, "Approved by")
+    await team.mention("!stop", thread=root)
+    await team.answer(root, lambda said: "Stopped by ana" in str(said))
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert len(team.model.requests) == 1

@@ -12,12 +12,13 @@ from mcp import Client, MCPError
 from tools.declaration import ToolError
 from tools.mcp.catalog import Catalog, Offer
 from tools.mcp.errors import CONNECTION_CLOSED, call_error, connect_words, connection_lost, leaf, session_gone
-from tools.mcp.pace import Pace, first_of
+from tools.mcp.pace import Pace
 from tools.mcp.results import read_result
 from tools.mcp.secrets import Redactor
 from tools.mcp.settings import ServerSettings
 from tools.mcp.transport import Opener, Wire, open_transport
 from tools.mcp.watch import Watch
+from tools.race import first_of
 
 log = logging.getLogger(__name__)
 

@@ -3,9 +3,10 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+
+from tools.race import first_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +32,5 @@ class Pace:
 
     async def sleep_unless(self, event: asyncio.Event, seconds: float) -> bool:
         """Sleep, but no longer than until the event is set; return whether it is."""
-        await first_of(self._nap(seconds), event.wait())
+        await first_of(self.sleep(seconds), event.wait())
         return event.is_set()
-
-    async def _nap(self, seconds: float) -> None:
-        await self.sleep(seconds)
-
-
-async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
-    """Return when the first of them is done; the others are cancelled and awaited."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -14,6 +14,7 @@ EVENT_TYPE = "hermes_delivery"
 PAGE = 200
 PAGES = 10
 REMEMBERED = 4_000
+SKEW_SECONDS = 5.0
 
 log = logging.getLogger("bot.slack")
 
@@ -32,7 +33,8 @@ class Poster:
         self._backoff = backoff
         self.newest = ""  # the newest ts that Slack gave one of our messages, anywhere; "" before the first
         self._recorded: OrderedDict[str, None] = OrderedDict()
-        self._doubts: OrderedDict[tuple[str, int], None] = OrderedDict()  # posts of which nobody can tell yet
+        # Posts of which nobody can tell yet, with the newest ts that was known before each.
+        self._doubts: OrderedDict[tuple[str, int], str] = OrderedDict()
 
     def recorded(self, ts: str) -> str:
         """Remember that a message is known to be ours; return its ts."""
@@ -53,9 +55,10 @@ class Poster:
         After an answer that was lost the thread is read: the message is found by its metadata, or posted again.
         Raises ChatError; `uncertain` if it may stand there and the thread could not be read: the next try reads first.
         """
-        if (key, part) in self._doubts:
+        before = self.newest
+        if (earlier := self._doubts.get((key, part))) is not None:
             lost = ChatError("unreachable", uncertain=True)
-            if (ts := await self._search(thread, key, part, lost)) is not None:
+            if (ts := await self._search(thread, key, part, earlier, lost)) is not None:
                 return ts
         args = {
             "channel": thread.channel,
@@ -73,7 +76,7 @@ class Poster:
             except ChatError as error:
                 if error.code != "unreachable" and not error.uncertain:
                     raise
-                if error.uncertain and (ts := await self._search(thread, key, part, error)):
+                if error.uncertain and (ts := await self._search(thread, key, part, before, error)):
                     return ts
                 if again == len(self._backoff):
                     raise
@@ -119,13 +122,17 @@ class Poster:
         params = {"channel": channel, "limit": 30, "include_all_metadata": True}
         return list((await self._client.read("conversations.history", params)).get("messages", []))
 
-    async def _search(self, thread: Thread, key: str, part: int, lost: ChatError) -> str | None:
-        """Find a message whose answer was lost. Raises the loss itself when the thread cannot be read."""
-        self._doubts[(key, part)] = None
+    async def _search(self, thread: Thread, key: str, part: int, before: str, lost: ChatError) -> str | None:
+        """Find a message whose answer was lost, newer than `before`. Raises the loss when the thread cannot be read."""
+        self._doubts[(key, part)] = before
         if len(self._doubts) > REMEMBERED:
             self._doubts.popitem(last=False)
         try:
-            messages = await self.raw(thread) if thread.root else await self._recent(thread.channel)
+            messages = (
+                await self.raw(thread, after=somewhat_before(before))
+                if thread.root
+                else await self._recent(thread.channel)
+            )
         except ChatError as error:
             log.warning("cannot tell whether a message was posted: %s", error.code)
             raise lost from None
@@ -170,6 +177,11 @@ def _payload(message: dict[str, Any]) -> dict[str, Any] | None:
 def _order(ts: str) -> tuple[int, str]:
     whole, _, fraction = ts.partition(".")
     return int(whole or 0), fraction
+
+
+def somewhat_before(ts: str) -> str | None:
+    """Return where to begin to look for what is newer than a ts; Slack's servers need not agree to the millisecond."""
+    return f"{float(ts) - SKEW_SECONDS:.6f}" if ts else None
 
 
 def later(ts: str, than: str) -> bool:

@@ -11,7 +11,7 @@ from bot.slack.blocks import answer_blocks
 from bot.slack.client import Args
 from bot.slack.desk import Desk
 from bot.slack.edits import fallback, task_line
-from bot.slack.poster import later, marked, posted
+from bot.slack.poster import later, marked, posted, somewhat_before
 from bot.slack.script import Item, Task, Words
 from bot.slack.sheet import Page, mark
 from bot.slack.surface import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
@@ -87,7 +87,7 @@ class Stream:
         without a key and not recorded, is it.
         """
         try:
-            messages = await desk.poster.read(spec.thread, limit=50)
+            messages = await desk.poster.read(spec.thread, limit=50, after=somewhat_before(lost.before))
         except ChatError as error:
             log.info("cannot tell whether a stream was started: %s", error.code)
             raise lost from None

@@ -1,9 +1,16 @@
 """Calls whose answer is lost while nobody can look what they did: nothing is begun or said twice, nothing has a gap."""
 
+import time
+
 import pytest
 
+from bot.simulator.server import Simulator
+from bot.simulator.settings import Settings
+from bot.slack.chat import SlackChat
+from storage.records import Thread
+from tests.bot.slack.conftest import FAST
 from tests.bot.slack.stage import Stage
-from tests.bot.slack.test_weather import FIRST, METHODS, WHOLE, assert_whole, speak
+from tests.bot.slack.test_weather import FIRST, METHODS, WHOLE, assert_whole, say_at_once, speak
 
 
 @pytest.mark.parametrize("method", [*METHODS, "chat.postMessage"])
@@ -50,3 +57,21 @@ async def test_after_a_lost_stop_where_no_edit_is_taken_the_end_is_not_said_twic
     await stage.sim.fail_next("chat.stopStream", status=500, effect=effect)
     await reply.finish(WHOLE)
     assert_whole(stage)
+
+
+async def test_in_a_very_long_thread_what_was_lost_is_found_at_its_end() -> None:
+    ago = 60.0
+    async with Simulator(Settings(clock=lambda: time.time() - ago)) as sim:
+        root = await sim.say("U0ANA", "C0GENERAL", "@hermes hello")
+        for n in range(2_100):  # more than is read of a whole thread
+            await sim.say("U0BEN", "C0GENERAL", f"m{n}", thread_ts=root)
+        ago = 0.0
+        chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=FAST)
+        stage = Stage(sim, chat, Thread("T0SIM", "C0GENERAL", root))
+        await sim.fail_next("chat.postMessage", status=500, effect=True)
+        await stage.reply().finish(WHOLE)
+        assert len(stage.answers()) == 1
+        await sim.fail_next("chat.startStream", status=500, effect=True)
+        await say_at_once(stage)
+        assert len(stage.answers()) == 2
+        await chat.close()

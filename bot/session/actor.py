@@ -65,6 +65,7 @@ class Actor:
         self._tried: frozenset[str] = frozenset()
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
+        self._outdated = False  # the store knows more of the session than we
         self._status_doubtful = False  # whether Slack may show a status that no answer will end
         self.closing = False
         if takeover is not None:
@@ -95,7 +96,7 @@ class Actor:
                     advanced = await self._advance(event)
                     if advanced is None:
                         break
-                    await self._act(advanced)
+                    self._act(advanced)
                 if self._idle() and not self._put_status_right():
                     broken = False
                     break
@@ -120,12 +121,14 @@ class Actor:
 
     async def _advance(self, event: Event | None) -> Advanced | None:
         """Commit one step. A store that fails is tried again: losing the event would lose the work behind it."""
+        session = self.id if self._session is None or self._outdated else self._session
+        self._outdated = False
         for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
             try:
                 return await self.deps.db.write(
                     advance,
                     self.deps.world,
-                    self._session or self.id,
+                    session,
                     event,
                     tried=self._tried,
                     partial=self._voice.shown,
@@ -138,7 +141,7 @@ class Actor:
                 await asyncio.sleep(delay)
         return None
 
-    async def _act(self, advanced: Advanced) -> None:
+    def _act(self, advanced: Advanced) -> None:
         self._session = advanced.session
         self._carry_out_all(advanced)
         if advanced.successor is not None:
@@ -148,12 +151,13 @@ class Actor:
         if advanced.notices:
             self._jobs.once("notices", lambda: deliver_notices(self.deps, self.id))
         needs = advanced.needs
-        if needs.urgent and (needs.now or at_rest(advanced.session)) and not self.closing:
-            await self._learn(advanced)
+        wanted = needs.urgent and (needs.now or at_rest(advanced.session))
+        if wanted and not self.closing and self._jobs.last("learn") is None:
+            self._jobs.begin("learn", self._learn(advanced))
 
     async def _learn(self, advanced: Advanced) -> None:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
-        self._session = None  # kind and sharing of the place may be known now
+        self._outdated = True  # kind and sharing of the place may be known now
         self._tried |= tried
         self._status_doubtful = True
         for user in refused:

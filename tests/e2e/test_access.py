@@ -104,6 +104,21 @@ async def test_a_guests_words_stop_nothing(team: Team) -> None:
     assert await team.answer(root) == ["Done."]
 
 
+async def test_a_stop_does_not_wait_until_a_stranger_is_known(team: Team) -> None:
+    gate = Gate()
+    team.model.reply(text("never").behind(gate))
+    root = await team.mention("hello")
+    await gate.arrived()
+    await team.sim.fail_next("users.info", delay=8)
+    await team.mention("!status", BEN, thread=root)
+    await team.sim.wait_settled()
+    await team.mention("!stop", thread=root)
+    [stopped] = await team.answer(root)
+    assert "Stopped by ana" in stopped
+    assert len(team.sim.calls("users.info")) == 1, "the other look-up is answered already: nothing had to wait"
+    await team.answer(root, lambda said: len(said) == 2 and "turns:" in said[1])
+
+
 async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(team: Team) -> None:
     gate = Gate()
     team.model.reply(text("never").behind(gate))

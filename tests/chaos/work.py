@@ -26,7 +26,8 @@ class Worker:
         pace = self._rng.choice((0.0, 0.01, 0.04))
         if wanted:
             return calls(*wanted).slow(pace)
-        words = " ".join(["word"] * 30 + [f"end-{n}" for n in open_jobs])
+        # One word: a growing answer never shows its last, so whoever sees an end sees a committed answer.
+        words = " ".join(["word"] * 30 + [",".join(f"end-{n}" for n in open_jobs)])
         return text(words + ".", chunks=10).slow(pace)
 
     def _calls(self, number: str, kind: str) -> list[tuple[str, dict[str, object]]]:

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from bot.config import Config
 from bot.config_file import variables
 from bot.config_load import ConfigError, load
-from bot.parts import model_of, refused, server_problems, servers_of
+from bot.parts import model_of, refused, servers_of, tool_problems
 from bot.ports import ChatError, ModelError
 from bot.servers import check
 from bot.simulator.settings import app_of, installed_manifest
@@ -47,7 +47,7 @@ class Finding:
 async def examine(say: Callable[[str], None]) -> int:
     """Say a line per finding; return 0 when all is well, else 1."""
     try:
-        config = await asyncio.to_thread(load, required=False, check_servers=server_problems)
+        config = await asyncio.to_thread(load, required=False, check_tools=tool_problems)
     except ConfigError as error:
         for problem in error.problems:
             say(Finding("configuration", False, problem).line)

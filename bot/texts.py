@@ -194,13 +194,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     # --- memory and commands
     "command.help": (
         "**What I understand**\n"
-        "- Mention me in a channel, or write to me here; in a thread I go on where we were.\n"
-        "- `/hermes status` – what I am doing for you here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
+        "- Mention me in a channel, or write me a direct message; in a thread I go on where we were.\n"
+        "- `/hermes status` – your conversations with me here · `/hermes stop` – stop it · `/hermes tools` – what I can use\n"
         "- `/memory list`, `search`, `add`, `edit`, `forget` – what I remember about you (only you see it)\n"
         "- In a thread: `!stop`, `!status`, `!new`, `!tools`, `!memory …`, after mentioning me",
         "**我能理解的指令**\n"
-        "- 在频道中提及我，或在这里给我写消息；在消息列中我会接着之前的内容继续。\n"
-        "- `/hermes status` – 我正在这里为您做什么 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
+        "- 在频道中提及我，或给我发私信；在消息列中我会接着之前的内容继续。\n"
+        "- `/hermes status` – 您在这里与我的对话 · `/hermes stop` – 停止 · `/hermes tools` – 可用工具\n"
         "- `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
         "- 在消息列中提及我之后：`!stop`、`!status`、`!new`、`!tools`、`!memory …`",
     ),
@@ -238,14 +238,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "**Your memories**\n"
         "- `/memory list` all of them, with their ids\n"
         "- `/memory search <words>` those that hold these words\n"
-        "- `/memory add <fact>` keep a fact; it is used where you typed it and in your DM with me\n"
+        "- `/memory add <fact>` keep a fact; it is used in your DM with me and where you typed it, or, if that is a public channel, in all of those\n"
         "- `/memory edit <id> <new text>` change one\n"
         "- `/memory forget <id or words>` delete one for good; I ask once\n"
         "In a thread write `@Hermes !memory …` instead. Only you see these answers.",
         "**您的记忆**\n"
         "- `/memory list` 列出全部记忆及编号\n"
         "- `/memory search <词语>` 查找包含这些词语的记忆\n"
-        "- `/memory add <内容>` 记住一件事；仅在您输入的地方和与我的私信中使用\n"
+        "- `/memory add <内容>` 记住一件事；在与我的私信和您输入的地方使用；若为公开频道，则在所有公开频道中使用\n"
         "- `/memory edit <编号> <新内容>` 修改一条\n"
         "- `/memory forget <编号或词语>` 永久删除一条，我会先确认一次\n"
         "在消息列中请写 `@Hermes !memory …`。这些回复只有您能看到。",
@@ -310,7 +310,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "memory.audience.dm": ("used in your DM only", "仅在您的私信中使用"),
     "memory.audience.private": ("used in {channel} and your DM", "在 {channel} 和您的私信中使用"),
     "memory.audience.shared": ("used in {channel} and your DM", "在 {channel} 和您的私信中使用"),
-    "memory.audience.public": ("used in channels without outside people", "在没有外部人员的频道中使用"),
+    "memory.audience.public": (
+        "used in channels without outside people and your DM",
+        "在没有外部人员的频道和您的私信中使用",
+    ),
     "memory.audience.workspace": ("used everywhere without outside people", "在没有外部人员的各处使用"),
     "memory.archived": ("archived, not used", "已归档，不再使用"),
     "memory.until": ("until {day}", "有效期至 {day}"),

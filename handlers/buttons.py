@@ -56,7 +56,9 @@ class Buttons:
 
         What cannot be stored changes nothing: the person is told, and what they pressed stays, to be pressed again.
         """
-        click, answer, replace = clicked(body), None, True
+        click, answer = clicked(body), None
+        container = body.get("container")
+        replace = isinstance(container, dict) and container.get("is_ephemeral") is True  # never what others see
         if click is not None:
             try:
                 answer = await work(click, body["actions"][0]["action_id"])

@@ -39,6 +39,7 @@ class StorageError(Exception):
 class _Job:
     run: Callable[[Tx], Any]
     done: "asyncio.Future[Any] | None"
+    queue: "deque[_Job]"
 
 
 class _Lane(aiosqlite.Connection):
@@ -72,7 +73,8 @@ class Database:
             await db._connect()
         except (OSError, sqlite3.Error, DBAPIError) as error:
             await db.close()
-            raise StorageError(f"cannot open the database {db.path}: {_reason(error)}") from error
+            remedy = "; its file and folder must be writable for Hermes" if "readonly" in str(error) else ""
+            raise StorageError(f"cannot open the database {db.path}: {_reason(error)}{remedy}") from error
         return db
 
     async def _connect(self) -> None:
@@ -91,11 +93,11 @@ class Database:
 
     def write_soon(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Store `fn(tx, …)` with the next commit, or alone after 50 ms. In order; `close` waits for it."""
-        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), SOON_SECONDS)
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None, self._soon), SOON_SECONDS)
 
     def write_later(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Like `write_soon`, for what could be found out again after a crash: alone after two seconds."""
-        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None), LATER_SECONDS)
+        self._ride(_Job(lambda tx: fn(tx, *args, **kwargs), None, self._soon), LATER_SECONDS)
 
     def _ride(self, job: _Job, seconds: float) -> None:
         self._soon.append(job)
@@ -136,7 +138,7 @@ class Database:
         if self._closing:
             raise StorageError("the database is closing")
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        queue.append(_Job(run, done))
+        queue.append(_Job(run, done, queue))
         self._wake.set()
         return await done
 
@@ -167,7 +169,8 @@ class Database:
         self.commits += changed
         for job, (ok, value) in zip(jobs, results, strict=False):
             _settle(job, ok, value)
-        self._queue.extendleft(reversed(jobs[len(results) :]))
+        for job in reversed(jobs[len(results) :]):  # each to the head of its own: what comes later must not overtake
+            job.queue.appendleft(job)
 
 
 def _settle(job: _Job, ok: bool, value: Any) -> None:

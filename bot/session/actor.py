@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from bot import logs
 from bot.session import effects as do
@@ -33,14 +33,8 @@ from storage.records import Session
 
 log = logging.getLogger(__name__)
 FRESH_SECONDS = 0.1  # what waited longer is read again: a memory may have been forgotten meanwhile
+LOOK_AGAIN_SECONDS = (1.0, 3.0, 10.0)  # after that the minute's recovery takes it up
 RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
-
-
-class _Check:
-    """A job ended: see whether anything is left to do."""
-
-
-_CHECK = _Check()
 
 
 class House(Protocol):
@@ -57,12 +51,13 @@ class Actor:
         self.deps = deps
         self.id = session
         self._house = house
-        self._events: asyncio.Queue[Event | _Check | None] = asyncio.Queue()
-        self._jobs = Errands(session, lambda: self._events.put_nowait(_CHECK))
+        self._events: asyncio.Queue[Event | Literal["ended"] | None] = asyncio.Queue()
+        self._jobs = Errands(session, lambda: self._events.put_nowait("ended"))
         self._cancels: dict[str, asyncio.Event] = {}
         self._voice = Voice(deps)
         self._cards_doubtful = False
         self._tried: frozenset[str] = frozenset()
+        self._looked = 0  # how often people were looked up anew
         self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
         self._outdated = False  # the store knows more of the session than we
@@ -92,7 +87,7 @@ class Actor:
                 self._take_over(takeover)
             while True:
                 event = await self._events.get()
-                if not isinstance(event, _Check):
+                if not isinstance(event, str):  # a job ended: see whether anything is left to do
                     advanced = await self._advance(event)
                     if advanced is None:
                         break
@@ -157,11 +152,21 @@ class Actor:
 
     async def _learn(self, advanced: Advanced) -> None:
         tried, refused = await learn(self.deps, advanced.session, advanced.needs)
+        strangers = tried.intersection(advanced.needs.people)
+        if strangers and self._looked < len(LOOK_AGAIN_SECONDS):
+            self._jobs.begin("look again", self._look_again(strangers, LOOK_AGAIN_SECONDS[self._looked]))
+            self._looked += 1
         self._outdated = True  # kind and sharing of the place may be known now
         self._tried |= tried
         self._status_doubtful = True
         for user in refused:
             self._jobs.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
+        self.wake()
+
+    async def _look_again(self, people: frozenset[str], seconds: float) -> None:
+        """Ask for people once more after a while: what they wrote waits for it, and Slack may be back soon."""
+        await asyncio.sleep(seconds)
+        self._tried -= people
         self.wake()
 
     def _carry_out_all(self, advanced: Advanced) -> None:

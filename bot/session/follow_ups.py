@@ -5,12 +5,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bot.session.slacktext import USER, mentions
+from bot.session.slacktext import USER, mentions, without_address
 from storage.records import Incoming, Person
 
 FollowUps = Literal["auto", "all", "mention"]
 PERSON_SECONDS = 24 * 3600.0  # how long a cached person is believed
-COMMAND = re.compile(r"!(stop|new|status|memory|help|tools)\b\s*(.*)", re.DOTALL | re.IGNORECASE)
+COMMAND = re.compile(r"[!！](stop|new|status|memory|help|tools)\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,5 @@ def may_use(
 
 def command(text: str, me: str) -> tuple[str, str] | None:
     """Return (word, rest) of a `!word`, after the mention if there is one."""
-    bare = re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,:]*", "", text).strip()
-    found = COMMAND.match(bare)
+    found = COMMAND.match(without_address(text, me).strip())
     return None if found is None else (found[1].lower(), found[2].strip())

@@ -119,7 +119,9 @@ def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
     if state != "taken":
         return NOTHING
     session = sessions.load(tx, row.session)
-    answering = row.addressed and turn == session.turn and session.phase in AT_WORK
+    # A turn that rests with an open question is deleted with it; an edit has nothing to join there.
+    busy = session.phase in AT_WORK or (deleted and bool(session.calls))
+    answering = row.addressed and turn == session.turn and busy
     stored = inbox.put(tx, _change_row(session, row, incoming, now, answering=answering))
     return NOTHING if stored is None else Received(session.id)
 

@@ -97,9 +97,7 @@ async def _place(deps: Deps, team: str, channel: str, seconds: float = LOOKUP_SE
 async def _history(deps: Deps, session: Session) -> tuple[Posted, ...] | None:
     try:
         async with asyncio.timeout(deps.settings.history_read_s):
-            posted = await deps.chat.read_thread(session.thread, limit=WHOLE_THREAD)
-            # What the thread is about stands at its top, so that is read however long the thread has become.
-            return tuple(posted[:1] + posted[1:][1 - EARLIER_MESSAGES :])
+            return tuple(await deps.chat.read_thread(session.thread, limit=WHOLE_THREAD))
     except (ChatError, TimeoutError) as error:
         log.warning("a thread could not be read", extra={"session": session.id, "reason": str(error)})
         return None
@@ -129,16 +127,24 @@ def store(tx: Tx, session: str, learnt: Learnt, world: World, now: float) -> lis
 def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: Rules, now: float) -> None:
     waiting = [r.ts for r in inbox.waiting(tx, session.id) if r.kind == "message" and r.addressed]
     first = min(waiting, default="9")
-    for message in posted:
-        if message.ts < first and message.text:
-            about = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
-            _context(tx, session, message.ts, message.user or rules.me, message.text, now, about)
+    earlier = [m for m in posted if m.ts < first and m.text]
+    # What the thread is about stands at its top, so that is kept however long the thread has become.
+    kept = earlier[:1] + earlier[1:][1 - EARLIER_MESSAGES :]
+    if left_out := len(earlier) - len(kept):
+        gap = f"({left_out} messages of this thread between the first and the next one are not shown here.)"
+        _slack_says(tx, session, float(kept[1].ts), gap, now)
+    for message in kept:
+        about = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
+        _context(tx, session, message.ts, message.user or rules.me, message.text, now, about)
 
 
 def _note(tx: Tx, session: Session, now: float) -> None:
     first = min((float(r.ts) for r in inbox.waiting(tx, session.id)), default=now)
-    text = "(The earlier messages of this thread could not be read.)"
-    _context(tx, session, f"{first - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
+    _slack_says(tx, session, first, "(The earlier messages of this thread could not be read.)", now)
+
+
+def _slack_says(tx: Tx, session: Session, before: float, text: str, now: float) -> None:
+    _context(tx, session, f"{before - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
 
 
 def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:

@@ -32,15 +32,20 @@ def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> s
     `names` maps ids of users, channels and user groups to names; an unknown id stays as it is. A leading mention of
     `me` (the bot's own id) is only the address on the envelope and is left out; NUL bytes and lone surrogates go.
     """
+    if me is not None:
+        return readable(without_address(text, me), {**names, me: "Hermes"})
     pieces: list[str] = []
     at = 0
     for match in TOKEN.finditer(text):
         pieces += (unescape(text[at : match.start()]), _token(match.group(1), names))
         at = match.end()
     pieces.append(unescape(text[at:]))
-    if me is not None and (start := re.match(rf"\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,:]*", text)):
-        return readable(text[start.end() :], names)
     return clean("".join(pieces)).strip()
+
+
+def without_address(text: str, me: str) -> str:
+    """Return the text without a leading mention of `me`, and without the sign that sets it off (":tada:" is none)."""
+    return re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,，]*(?:[:：](?=\s|$))?\s*", "", text)
 
 
 def clean(text: str) -> str:

@@ -180,4 +180,6 @@ def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     sessions.save(work.tx, work.session, now)
     successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now, hydrated=True)
     inbox.move(work.tx, session.id, successor.id)
+    if said := row.data["rest"]:  # "!new and now tell me …": the rest is the first message of the new one
+        inbox.leave(work.tx, successor, "message", "", {}, now, user=row.user, text=said, addressed=True, ts=row.ts)
     return successor.id

@@ -132,6 +132,15 @@ async def test_new_begins_a_conversation_that_knows_nothing_of_the_old(team: Tea
     assert "teal" not in team.prompt()
 
 
+async def test_what_follows_new_is_the_first_message_of_the_new_conversation(team: Team) -> None:
+    root = await team.mention("my colour is teal")
+    await team.answer(root)
+    await team.mention("！new which colour?", thread=root)
+    await team.answer(root, lambda said: len(said) == 3)
+    assert "which colour?" in team.prompt()
+    assert "teal" not in team.prompt()
+
+
 async def test_new_during_a_turn_ends_it_and_answers_what_waits(team: Team, workshop: Workshop) -> None:
     gate = Gate()
     team.model.reply(text("old").behind(gate), text("New answer."))

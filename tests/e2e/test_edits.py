@@ -58,6 +58,16 @@ async def test_deleting_the_message_being_answered_stops_the_turn(team: Team, wo
     assert workshop.done == []
 
 
+async def test_a_question_that_is_deleted_withdraws_its_open_card(team: Team, workshop: Workshop) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})), text("never"))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    await team.sim.delete(ANA, GENERAL, root)
+    await team.answer(root, lambda said: "question was deleted" in str(said))
+    await team.until(lambda: not team.sim.message(GENERAL, card.ts).buttons)
+    assert workshop.begun == []
+
+
 async def test_a_root_with_replies_that_is_deleted_stops_too(team: Team) -> None:
     gate = Gate()
     team.model.reply(text("one two three four five six seven eight", chunks=8).behind(gate, after=4))

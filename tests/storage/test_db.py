@@ -16,13 +16,15 @@ from tests.waiting import until
 async def db(tmp_path: Path) -> AsyncIterator[Database]:
     # A batch never ends by the clock here: how long a commit takes is the machine's business.
     database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=60)
-    await database.write(lambda tx: tx.execute(text("CREATE TABLE t (n INTEGER PRIMARY KEY)")) and None)
+    await database.write(
+        lambda tx: tx.execute(text("CREATE TABLE t (place INTEGER PRIMARY KEY, n INTEGER UNIQUE)")) and None
+    )
     yield database
     await database.close()
 
 
 def put(tx: Tx, n: int) -> None:
-    tx.execute(text("INSERT INTO t VALUES (:n)"), {"n": n})
+    tx.execute(text("INSERT INTO t (n) VALUES (:n)"), {"n": n})
 
 
 def put_and_fail(tx: Tx, n: int) -> None:
@@ -31,7 +33,7 @@ def put_and_fail(tx: Tx, n: int) -> None:
 
 
 def rows(tx: Tx) -> list[int]:
-    return list(tx.execute(text("SELECT n FROM t ORDER BY rowid")).scalars())
+    return list(tx.execute(text("SELECT n FROM t ORDER BY place")).scalars())
 
 
 async def test_a_failing_transaction_leaves_nothing_and_its_neighbours_stay(db: Database) -> None:
@@ -56,6 +58,16 @@ async def test_a_batch_that_took_its_time_leaves_the_rest_to_the_next(tmp_path: 
     assert impatient.commits == 5
     await impatient.close()
     assert await db.read(rows) == list(range(5))
+
+
+async def test_what_a_batch_left_over_is_not_overtaken_by_what_came_later(tmp_path: Path, db: Database) -> None:
+    impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
+    early = [asyncio.create_task(impatient.write_first(put, n)) for n in range(5)]
+    await early[0]
+    late = [asyncio.create_task(impatient.write_first(put, n)) for n in range(5, 8)]
+    await asyncio.gather(*early, *late)
+    await impatient.close()
+    assert await db.read(rows) == list(range(8))
 
 
 async def test_what_changes_nothing_commits_nothing(db: Database) -> None:

@@ -14,7 +14,11 @@ NAMES = {"U1": "Ann", "C1": "general", "S1": "crew"}
     [
         ("<@U0BOT> hello", "hello"),
         ("<@U0BOT>, ask <@U1>", "ask @Ann"),
-        ("hey <@U0BOT> hello", "hey @U0BOT hello"),
+        ("hey <@U0BOT> hello", "hey @Hermes hello"),
+        ("<@U0BOT>: do it", "do it"),
+        ("<@U0BOT> :tada:", ":tada:"),
+        ("<@U0BOT>, :tada: now", ":tada: now"),
+        ("<@U0BOT>：好的", "：好的"),
         ("<@U2|bob> and <@U3>", "@bob and @U3"),
         ("<#C1> <#C2|random> <#C3>", "#general (C1) #random (C2) #C3"),
         ("<https://a.b/?x=1&amp;y=2>", "https://a.b/?x=1&y=2"),

@@ -47,6 +47,10 @@ class Poster:
         """Tell whether a message was recorded by this process, not too long ago."""
         return ts in self._recorded
 
+    def is_in_doubt(self, key: str, part: int) -> bool:
+        """Tell whether an earlier post of this may stand there, and nobody could look yet."""
+        return (key, part) in self._doubts
+
     async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
         """Post one message into the thread, or into the channel where `root` is empty; return its ts.
 

@@ -145,6 +145,7 @@ def posted(message: dict[str, Any], me: Identity) -> Posted:
     """Turn a message of Slack into ours."""
     user, bot = str(message.get("user") or ""), str(message.get("bot_id") or "")
     payload = _payload(message)
+    part = payload.get("part") if payload else None  # anybody's metadata may say anything
     return Posted(
         ts=str(message["ts"]),
         user=user or bot,
@@ -153,7 +154,7 @@ def posted(message: dict[str, Any], me: Identity) -> Posted:
         bot=bool(bot),
         key=str(payload["key"]) if payload and "key" in payload else None,
         streaming=message.get("streaming_state") == "in_progress",
-        part=int(payload.get("part", 0)) if payload else 0,
+        part=part if isinstance(part, int) else 0,
     )
 
 

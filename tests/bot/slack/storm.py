@@ -53,6 +53,7 @@ class Telling:
         self.end = self.rng.choice(["finish", "finish", "finish", "interrupt", "pause", "close"])
         self.raised = ""
         self._heads: set[str] = set()
+        self._refused: set[str] = set()
         self._number = 0
         self._stops = stops
         self.stopped = False
@@ -86,7 +87,8 @@ class Telling:
             after = rng.choice([1, 2, 5])
             await sim.fail_next(method, status=429, retry_after=after)
             self._log(method, 429, after)
-        else:
+        elif method not in self._refused:  # Slack may refuse some items, but not everything that follows them
+            self._refused.add(method)
             error = rng.choice(REFUSED)
             await sim.fail_next(method, error=error)
             self._log(method, error)

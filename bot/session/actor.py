@@ -32,7 +32,7 @@ from storage.db import StorageError
 from storage.records import Session
 
 log = logging.getLogger(__name__)
-FRESH_SECONDS = 0.1  # what waited longer is read again: a memory may have been forgotten meanwhile
+FRESH_SECONDS = 0.1  # what waited longer is read again
 LOOK_AGAIN_SECONDS = (1.0, 3.0, 10.0)  # after that the minute's recovery takes it up
 RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 
@@ -232,7 +232,8 @@ class Actor:
         try:
             await self.deps.ready()  # in a later step as well: it may be the first of this process
             reply = await self._voice.reply(self._known())
-            if clock() - began > FRESH_SECONDS:
+            # A memory may have been forgotten meanwhile, however short that was.
+            if packet is not None and (packet.memories or clock() - began > FRESH_SECONDS):
                 packet = None
             event: Event = await ask(self.deps, self.id, act, reply, packet)
             if isinstance(event, Replied) and event.calls:

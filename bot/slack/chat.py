@@ -165,13 +165,18 @@ def private_content(markdown: str, buttons: Sequence[Button]) -> Args:
 
 
 def marked_content(message: dict[str, Any], word: str) -> Args:
-    """Return the content of a message with a word on its end; buttons go, for nothing waits behind them."""
+    """Return the content of a message with a word on its end: no button waits behind it, no card is at work."""
     line = context(escape(f"— {word} —"))
-    blocks = [b for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    blocks = [_ended(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
     text = str(message.get("text") or "")[:700]
     if not blocks:
         blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
     return {"text": f"{text}\n— {word} —", "blocks": [*blocks, line]}
+
+
+def _ended(block: dict[str, Any]) -> dict[str, Any]:
+    at_work = block.get("type") == "task_card" and block.get("status") == "in_progress"
+    return block | {"status": "error"} if at_work else block
 
 
 def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:

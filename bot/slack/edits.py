@@ -48,6 +48,9 @@ class Edits:
     async def settle(self) -> Sequence[Item]:
         return ()
 
+    def begun(self) -> Sequence[Item]:
+        return tuple(self.page.tasks.values())
+
     async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
         before = self.page.copy()
         self.page.note(items)

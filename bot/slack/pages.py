@@ -1,11 +1,11 @@
 """The messages of one answer, in order: opened, filled, left for the next one, closed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bot.ports import ChatError, PartKeeper, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.desk import Desk
 from bot.slack.edits import Edits
+from bot.slack.openings import Openings
 from bot.slack.script import Item, Piece, Script, Task, Words
 from bot.slack.sheet import Sheet, mark
 from bot.slack.split import seam
@@ -23,16 +23,14 @@ class Pages:
     def __init__(self, desk: Desk, spec: ReplySpec, keeper: PartKeeper, script: Script) -> None:
         self._desk = desk
         self._spec = spec
-        self._keeper = keeper
+        self._openings = Openings(keeper)
         self._script = script
         self._sheet: Sheet | None = None
-        self._part = 0
         self._limit = desk.pace.limit
         self._opener = ""  # what the next message starts with: a reopened fence, a table's header
         self._cards: list[Task] = []  # open cards of a message that was left
         self._plain = False
         self._stopped = False
-        self._announced = -1
         self._lost: tuple[LostStartError, Piece] | None = None  # a start in doubt, and what was taken for it
 
     @property
@@ -62,8 +60,10 @@ class Pages:
                 self._cards = []
                 if not piece.text.strip() and not piece.full:
                     return
-                await self._post(piece)
-                continue
+                # One in doubt may stand there with an earlier text: it is edited to the end.
+                if not self._desk.poster.is_in_doubt(self._spec.key, self._openings.part):
+                    await self._post(piece)
+                    continue
             if self._sheet is None or piece.full:
                 await self._show(piece)
                 continue
@@ -86,26 +86,32 @@ class Pages:
         """
         if not self._stopped or not isinstance(self._sheet, Stream):
             return
+        items: list[Item] = [mark(say("voice.interrupted", self._spec.locale))] if self._script.broken else []
+        self._script.broken = False
+        piece = self._take(final=True)
+        items += [*piece.items, *self._script.tasks().values()]  # of what does not fit, the end of the cards
         try:
-            await self._sheet.amend(self._take(final=True).items, status)
+            await self._sheet.amend([*items, mark(word)] if word and piece.full else items, status)
         except ChatError as error:
             if word is None or passing(error):
                 raise
             text = {"markdown_text": mark(word).text.lstrip()}
-            await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+            await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._openings.part)
         self._sheet = None
 
     def _close_cards(self, status: TaskStatus, output: str) -> None:
-        begun = {i.key: i for i in self._lost[0].items if isinstance(i, Task)} if self._lost else {}
-        newest = {**(self._sheet.page.tasks if self._sheet else begun), **self._script.tasks()}
-        for task in (t for t in newest.values() if t.status == "in_progress"):
-            self._script.task(replace(task, status=status, output=output))
+        """Close every card that stands open, may stand so, or goes on in the next message."""
+        begun = self._sheet.begun() if self._sheet else [*self._cards, *(self._lost[0].items if self._lost else ())]
+        self._script.close_cards(begun, status, output)
 
     async def let_go(self) -> None:
         """Show what may be shown and stop the stream, without a word but on its open cards."""
+        if not self._stopped:
+            await self._clear_doubt()
         if self._sheet is not None and not self._stopped:
             self._close_cards("error", say("voice.interrupted", self._spec.locale))
-            await self._end(self._sheet, self._take(final=False).items, "active")
+            items = self._take(final=False).items
+            await self._end(self._sheet, [*items, *self._script.tasks().values()], "active")
 
     # --- one message
 
@@ -117,10 +123,7 @@ class Pages:
         """Clear a doubt, mark what a broken model stream left, and leave a message before Slack ends it."""
         if self._stopped:
             raise ChatError(STOPPED)
-        if self._lost is not None:
-            await self._find(*self._lost)
-        elif self._sheet is not None:
-            self._script.untake(Piece(tuple(await self._sheet.settle())))
+        await self._clear_doubt()
         if self._script.broken:
             await self._strike()
             return True
@@ -131,10 +134,13 @@ class Pages:
             return True
         return False
 
-    async def _find(self, lost: LostStartError, piece: Piece) -> None:
-        """Go on with a start whose answer was lost; only where none stands what it held is to be shown again."""
-        self._sheet = await Stream.find(self._desk, self._spec, self._part, lost)
-        self._lost = None
+    async def _clear_doubt(self) -> None:
+        """Find out what became of a call without an answer; only what did not arrive is to be shown again."""
+        if self._lost is None:
+            self._script.untake(Piece(tuple(await self._sheet.settle()) if self._sheet else ()))
+            return
+        lost, piece = self._lost
+        self._sheet, self._lost = await Stream.find(self._desk, self._spec, self._openings.part, lost), None
         if self._sheet is not None:
             self._opened(self._sheet.page.ts)
         else:
@@ -186,10 +192,11 @@ class Pages:
             step = next((item.step for item in items if isinstance(item, Words)), 0)
             carried.append(Words(self._opener, step))
         first = [*carried, *items]
-        if not self._plain and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
-            self._sheet = await Stream.open(self._desk, self._spec, self._part, first)
+        posted = self._plain or self._desk.poster.is_in_doubt(self._spec.key, self._openings.part)
+        if not posted and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
+            self._sheet = await Stream.open(self._desk, self._spec, self._openings.part, first)
         else:
-            self._sheet = await Edits.open(self._desk, self._spec, self._part, first)
+            self._sheet = await Edits.open(self._desk, self._spec, self._openings.part, first)
         self._opened(self._sheet.page.ts)
 
     async def _post(self, piece: Piece) -> None:
@@ -198,7 +205,7 @@ class Pages:
         await self._announce(piece)
         text = {"markdown_text": self._opener + piece.text + closer}
         try:
-            ts = await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+            ts = await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._openings.part)
         except ChatError as error:
             self._script.untake(piece)
             if error.code not in TOO_LONG or not self._narrow():
@@ -208,19 +215,14 @@ class Pages:
         self._opener = opener
 
     async def _announce(self, piece: Piece) -> None:
-        """Tell the keeper of the message that is about to be opened; if it fails, nothing was sent."""
-        if self._announced == self._part:
-            return
         try:
-            await self._keeper.opening(self._part)
+            await self._openings.announce()
         except BaseException:
             self._script.untake(piece)
             raise
-        self._announced = self._part
 
     def _opened(self, ts: str) -> None:
-        self._keeper.opened(self._part, ts)
-        self._part += 1
+        self._openings.opened(ts)
         self._opener, self._cards = "", []
 
     async def _leave(self, sheet: Sheet) -> None:
@@ -229,7 +231,7 @@ class Pages:
         closer, opener = seam(page.body)
         cards = page.open_tasks()
         items: list[Item] = [*page.handed_on(), *([Words(closer, page.step)] if closer else [])]
-        for last in (items, ()):  # where the last items are refused, the message is closed as it is
+        for last in (items, page.handed_on(), ()):  # where the last items are refused, it is closed as it is
             try:
                 await sheet.end(last, "processing")
                 break

@@ -49,6 +49,10 @@ class Poster:
         """Tell whether a message was recorded by this process, not too long ago."""
         return ts in self._recorded
 
+    def is_in_doubt(self, key: str, part: int) -> bool:
+        """Tell whether an earlier post of this may stand there, and nobody could look yet."""
+        return (key, part) in self._doubts
+
     async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
         """Post one message into the thread, or into the channel where `root` is empty; return its ts.
 
@@ -148,6 +152,7 @@ def posted(message: dict[str, Any], me: Identity) -> Posted:
     """Turn a message of Slack into ours."""
     user, bot = str(message.get("user") or ""), str(message.get("bot_id") or "")
     payload = _payload(message)
+    part = payload.get("part") if payload else None  # anybody's metadata may say anything
     return Posted(
         ts=str(message["ts"]),
         user=user or bot,
@@ -156,7 +161,7 @@ def posted(message: dict[str, Any], me: Identity) -> Posted:
         bot=bool(bot),
         key=str(payload["key"]) if payload and "key" in payload else None,
         streaming=message.get("streaming_state") == "in_progress",
-        part=int(payload.get("part", 0)) if payload else 0,
+        part=part if isinstance(part, int) else 0,
     )
 
 

@@ -1,7 +1,8 @@
 """What an answer still has to show, in order: words and task cards, taken a message's worth at a time. Pure."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from bot.ports import TaskStatus
 from bot.slack.split import cut, releasable
@@ -76,6 +77,12 @@ class Script:
     def tasks(self) -> dict[str, Task]:
         """Return the newest state of each card that is still to be sent."""
         return {item.key: item for item in (*self._queue, *self._later) if isinstance(item, Task)}
+
+    def close_cards(self, begun: Iterable[Item], status: TaskStatus, output: str) -> None:
+        """Close every card that is at work, those among `begun` and those still to be sent."""
+        newest = {**{item.key: item for item in begun if isinstance(item, Task)}, **self.tasks()}
+        for task in [t for t in newest.values() if t.status == "in_progress"]:
+            self.task(replace(task, status=status, output=output))
 
     def end_step(self) -> None:
         """The step's text is committed; what follows is a new paragraph."""

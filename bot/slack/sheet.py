@@ -24,6 +24,9 @@ class Sheet(Protocol):
     async def settle(self) -> Sequence[Item]:
         """Find out whether what was added last arrived; return what did not. `add` and `end` raise before that."""
 
+    def begun(self) -> Sequence[Item]:
+        """Return the cards that stand there, and what was added last where nobody can tell yet."""
+
     async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
         """Add the last items and close the message; afterwards the session shows `status`."""
 

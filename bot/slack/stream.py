@@ -48,6 +48,7 @@ class Stream:
         self.page = page
         self._doubtful = False
         self._in_doubt: Sequence[Item] = ()
+        self._stop_lost = False  # it may have ended with its last items: they must not be appended
         page.desk.live += 1
         self._live = True
 
@@ -61,22 +62,15 @@ class Stream:
 
         Raises ChatError, with a word of `NO_STREAM` where there are none, and LostStartError where it may have begun.
         """
-        args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": chunks(items)}
-        named = not (spec.direct and desk.surfaces.bare_direct)
-        if named:
-            args |= {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
         lost = LostStartError(tuple(items), desk.poster.newest)
         try:
-            ts = await _start(desk, args)
+            ts = await _start(desk, spec, items)
         except ChatError as error:
-            if error.uncertain:
-                if (found := await cls.find(desk, spec, part, lost)) is None:
-                    raise ChatError("unreachable") from None  # certain now: none was started
-                return found
-            if error.code != "invalid_arguments" or not (spec.direct and named):
+            if not error.uncertain:
                 raise
-            ts = await _start(desk, {k: v for k, v in args.items() if not k.startswith("recipient_")})
-            desk.surfaces.bare_direct = True
+            if (found := await cls.find(desk, spec, part, lost)) is None:
+                raise ChatError("unreachable") from None  # certain now: none was started
+            return found
         return cls._begun(desk, spec, part, ts, items)
 
     @classmethod
@@ -141,6 +135,9 @@ class Stream:
         self.page.note(items)
         return ()
 
+    def begun(self) -> Sequence[Item]:
+        return (*self.page.tasks.values(), *self._in_doubt)
+
     def _certain(self) -> None:
         if self._in_doubt:
             raise ChatError("unreachable")
@@ -171,7 +168,12 @@ class Stream:
         await self._set_exactly([*self._in_doubt, *items], status)
 
     async def strike(self, word: str) -> bool:
-        await self.end([*self.page.handed_on(), mark(word)], "processing")
+        try:
+            await self.end([*self.page.handed_on(), mark(word)], "processing")
+        except ChatError as error:
+            if error.code not in TOO_LONG:
+                raise
+            await self.end(self.page.handed_on(), "processing")
         return False
 
     async def _stop(self, args: Args, patience: float) -> bool:
@@ -180,22 +182,26 @@ class Stream:
         for again in range(STOP_TRIES):
             try:
                 root = self.page.spec.thread.root
+                patience = 60.0 if self._stop_lost else patience
                 await self.page.desk.client.call("chat.stopStream", args, thread=root, patience=patience)
                 return not (self._doubtful or tried)
             except ChatError as error:
-                if error.code in {STOPPED, "ratelimited"} or (error.code in TOO_LONG and not tried):
+                if error.code == "ratelimited" and self._stop_lost:
+                    raise ChatError("unreachable") from None
+                if error.code in {STOPPED, "ratelimited"} or error.code in TOO_LONG:
                     raise
-                if error.code in ENDED or (tried and not passing(error)):
-                    return False
                 if error.code in PAYLOAD and len(args) > 2:
                     log.warning("a stream could not be closed with its last items: %s", error.code)
                     args, tried = {"channel": args["channel"], "ts": args["ts"]}, True
                     continue
+                if error.code in ENDED or (tried and not passing(error)):
+                    return False
+                self._stop_lost = self._stop_lost or error.uncertain
                 if not passing(error) or again == STOP_TRIES - 1:
                     raise
                 tried = tried or error.uncertain
             await asyncio.sleep(self.page.desk.pace.backoff[0] * (again + 1))
-        return False
+        raise ChatError("unreachable")
 
     async def _set_exactly(self, items: Sequence[Item], status: SessionStatus) -> None:
         """Make the ended message show all its text by one edit. Raises ChatError if Slack takes no edit of it."""
@@ -264,9 +270,20 @@ def letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
 
 
-async def _start(desk: Desk, args: Args) -> str:
-    root, patience = args["thread_ts"], desk.pace.start_patience_s
+async def _start(desk: Desk, spec: ReplySpec, items: Sequence[Item]) -> str:
+    """Start a stream and return its ts; in a DM that refuses a recipient, without one."""
+    args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": chunks(items)}
+    recipient = {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
+    root, patience = spec.thread.root, desk.pace.start_patience_s
+    if not (spec.direct and desk.surfaces.bare_direct):
+        try:
+            answer = await desk.client.call("chat.startStream", args | recipient, thread=root, patience=patience)
+            return desk.poster.recorded(str(answer["ts"]))
+        except ChatError as error:
+            if error.code != "invalid_arguments" or not spec.direct:
+                raise
     answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
+    desk.surfaces.bare_direct = True
     return desk.poster.recorded(str(answer["ts"]))
 
 

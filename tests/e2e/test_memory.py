@@ -1,5 +1,7 @@
 """A memory belongs to its person: what the model keeps, where it is used again, and where never."""
 
+from dataclasses import replace
+
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.fakes.model_script import calls, text
 
@@ -77,6 +79,20 @@ async def test_the_model_looks_up_and_forgets_only_with_a_yes(team: Team) -> Non
     await team.click(card, "hermes_approve")
     await team.answer(root, lambda said: "Forgotten." in said, channel=DM)
     assert not await knows(team, DM)
+
+
+async def test_a_memory_forgotten_while_a_request_waits_is_not_in_it(team: Team) -> None:
+    await learn(team, GENERAL)
+    asked = (await team.sim.command(ANA, GENERAL, "/memory", "forget badge")).replies[0]
+    button = next(b for b in asked.buttons if b.text.startswith("Forget"))
+
+    async def forgetting() -> None:
+        done = await team.click(asked, button.action_id, value=button.value, answers=1)
+        assert "Forgotten" in done.text
+
+    runner = team.hermes.runner
+    runner.deps = replace(runner.deps, ready=forgetting)
+    assert not await knows(team, GENERAL)
 
 
 async def test_a_memory_is_widened_by_its_owners_button_alone(team: Team) -> None:

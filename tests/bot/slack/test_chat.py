@@ -8,6 +8,8 @@ import pytest
 from bot.ports import Card, ChatError
 from bot.simulator.server import Simulator
 from bot.slack.chat import SlackChat
+from bot.slack.identity import Identity
+from bot.slack.poster import EVENT_TYPE, posted
 from storage.records import Approval, ApprovalRule, Place, Thread
 from tests.bot.slack.stage import Stage
 
@@ -229,3 +231,23 @@ async def test_an_ended_stream_of_an_earlier_process_is_marked_by_an_edit(stage:
     assert "A text that was" in stage.texts()[0]
     assert stage.texts()[0].endswith("— interrupted —")
     await reply.close()
+
+
+@pytest.mark.parametrize("ended", ["by Slack", "by a person"])
+async def test_a_stream_that_ended_before_it_is_marked_has_no_card_at_work(stage: Stage, ended: str) -> None:
+    reply = stage.reply()
+    reply.task("c_1", "look", "in_progress")
+    seen = await stage.streaming()
+    if ended == "by Slack":
+        await stage.sim.expire_stream(seen.ts)
+    else:
+        await stage.sim.press_stop("U0ANA", stage.thread.channel, stage.thread.root)
+    await stage.chat.close_stream("C0GENERAL", seen.ts, "interrupted", [("c_1", "look")])
+    assert [(t.title, t.status) for t in stage.answers()[0].tasks] == [("look", "error")]
+    assert stage.texts()[0].endswith("— interrupted —")
+    await reply.close()
+
+
+def test_metadata_that_others_made_up_is_read_as_far_as_it_makes_sense() -> None:
+    told = {"event_type": EVENT_TYPE, "event_payload": {"key": "k", "part": "the first"}}
+    assert posted({"ts": "1.0", "metadata": told}, Identity("T1", "U1", "B1")).part == 0

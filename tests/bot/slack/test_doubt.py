@@ -75,3 +75,46 @@ async def test_in_a_very_long_thread_what_was_lost_is_found_at_its_end() -> None
         await say_at_once(stage)
         assert len(stage.answers()) == 2
         await chat.close()
+
+
+async def test_a_message_that_was_posted_in_doubt_shows_the_whole_answer_at_the_end(stage: Stage) -> None:
+    stage.sim.switches.streams_enabled = False
+    await stage.sim.fail_next("conversations.replies", status=500, count=3)
+    await stage.sim.fail_next("chat.postMessage", status=500, effect=True)
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.sim.wait_for(lambda: stage.answers() and len(stage.sim.calls("conversations.replies")) >= 3)
+    await reply.finish(WHOLE)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+    assert stage.answers()[0].buttons == []
+
+
+async def test_a_stop_that_is_limited_after_a_lost_one_says_nothing_twice(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.stopStream", status=500, effect=True)
+    await stage.sim.fail_next("chat.stopStream", status=429, retry_after=1)
+    await reply.finish(WHOLE)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1
+
+
+async def test_a_start_without_recipient_whose_answer_is_lost_is_looked_for_too(direct: Stage) -> None:
+    await direct.sim.fail_next("chat.startStream", error="invalid_arguments")
+    await direct.sim.fail_next("chat.startStream", status=500, effect=True)
+    await speak(direct)
+    assert_whole(direct)
+    assert len(direct.answers()) == 1
+
+
+async def test_a_stop_that_is_refused_after_lost_ones_leaves_no_stream_open(stage: Stage) -> None:
+    reply = stage.reply()
+    reply.text(FIRST)
+    await stage.streaming()
+    await stage.sim.fail_next("chat.stopStream", status=500, count=2)
+    await stage.sim.fail_next("chat.stopStream", error="invalid_chunks")
+    await reply.finish(WHOLE)
+    assert_whole(stage)
+    assert len(stage.answers()) == 1

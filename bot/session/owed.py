@@ -22,6 +22,7 @@ from storage.records import CallState, Delivery, DeliveryState, Session, Thread
 log = logging.getLogger(__name__)
 GIVE_UP_AFTER = 20  # tries, about one a minute
 LOCALES = ("en-US", "zh-CN")  # an earlier process may have spoken to someone else
+BLIND_TRIES = 3
 # Nothing can stand there any more (Slack: errors of chat.postMessage and conversations.replies).
 PLACE_GONE = {"thread_not_found", "channel_not_found", "is_archived"}
 AGAIN = "+"  # what the key of an answer that is posted anew ends with
@@ -64,7 +65,9 @@ async def _notice(deps: Deps, key: str, delivery: Delivery, standing: Collection
 
 def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
     log.warning("a message is not delivered yet", extra={"session": delivery.session, "reason": error.code})
-    if delivery.attempts + 1 >= GIVE_UP_AFTER or error.code in PLACE_GONE:
+    blind = error.uncertain and delivery.kind == "whisper"  # nobody can look whether it is there
+    most = BLIND_TRIES if blind else GIVE_UP_AFTER
+    if delivery.attempts + 1 >= most or error.code in PLACE_GONE:
         deps.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, deps.now(), error.code)
         deps.watch.delivery(DeliveryState.FAILED)
     else:

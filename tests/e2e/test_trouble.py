@@ -2,6 +2,7 @@
 
 import pytest
 
+from storage import sessions
 from storage.db import Tx
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, GENERAL, Team
@@ -118,6 +119,19 @@ async def test_a_stop_that_slack_did_not_show_is_shown_later(team: Team, caplog:
     await team.answer(root, lambda said: "Stopped by ana" in str(said))
     await idle(team)
     assert [m.streaming_state for m in team.sim.thread(GENERAL, root) if m.is_bot] == ["completed"]
+
+
+async def test_what_has_no_place_any_more_is_owed_no_more(team: Team) -> None:
+    for method in (*METHODS, "conversations.replies"):
+        await team.sim.fail_next(method, error="channel_not_found", count=60)
+    await team.mention("say it")
+    await team.model.arrived(1)
+    await idle(team)
+    assert len(await team.hermes.db.read(sessions.owed)) == 1
+    await team.hermes.runner.recover()
+    await idle(team)
+    await team.sim.heal()
+    assert await team.hermes.db.read(sessions.owed) == []
 
 
 async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from bot.ports import Button, Card, ChatError, Clock, PartKeeper, Posted, ReplySpec, SessionStatus
 from bot.session.slacktext import clean
 from bot.slack.blocks import card_blocks, card_text, context, private_blocks
+from bot.slack.chunks import chunks
 from bot.slack.client import Args, SlackClient
 from bot.slack.desk import Desk, Pace
 from bot.slack.identity import Identity
@@ -19,7 +20,6 @@ from bot.slack.script import Item, Task
 from bot.slack.sheet import mark
 from bot.slack.split import split
 from bot.slack.status import StatusBoard
-from bot.slack.stream import chunks
 from bot.slack.surface import ENDED, STOPPED, passing
 from bot.slack.text import escape, neutral, shorten
 from storage.records import Person, Place, PlaceKind, Thread

@@ -4,15 +4,15 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from bot.ports import ChatError, ReplySpec, SessionStatus
 from bot.slack.blocks import answer_blocks
+from bot.slack.chunks import chunks, task_cards
 from bot.slack.client import Args
 from bot.slack.desk import Desk
 from bot.slack.edits import fallback, task_line
 from bot.slack.poster import later, marked, posted, somewhat_before
-from bot.slack.script import Item, Task, Words
+from bot.slack.script import Item, Words
 from bot.slack.sheet import Page, mark
 from bot.slack.surface import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
 
@@ -209,7 +209,10 @@ class Stream:
         after.note(items)
         lines = [task_line(task) for task in after.tasks.values()]
         contents: list[Args] = [
-            {"text": fallback(after.body, lines), "blocks": [*_cards(after), *answer_blocks(after.body)]},
+            {
+                "text": fallback(after.body, lines),
+                "blocks": [*task_cards(after.tasks.values()), *answer_blocks(after.body)],
+            },
             {"text": fallback(after.body, lines), "blocks": answer_blocks(after.body, lines)},
         ]
         try:
@@ -253,18 +256,6 @@ class Stream:
             self.page.desk.live -= 1
 
 
-def chunks(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Return items as stream chunks (Slack: chat.appendStream). Never text beside chunks: a stream has one mode."""
-    made: list[dict[str, Any]] = []
-    for item in items:
-        if isinstance(item, Words):
-            made.append({"type": "markdown_text", "text": item.text})
-            continue
-        card = {"type": "task_update", "id": item.key[:256], "title": item.title, "status": item.status}
-        made.append(card | {"output": item.output} if item.output else card)
-    return made
-
-
 def letters(text: str) -> str:
     """Return the letters and digits alone: Slack shows Markdown in its own form."""
     return re.sub(r"[\W_]+", "", text)
@@ -285,16 +276,3 @@ async def _start(desk: Desk, spec: ReplySpec, items: Sequence[Item]) -> str:
     answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
     desk.surfaces.bare_direct = True
     return desk.poster.recorded(str(answer["ts"]))
-
-
-def _cards(page: Page) -> list[dict[str, Any]]:
-    """Return the task cards as blocks, for a message that is edited."""
-    return [_card(task) for task in list(page.tasks.values())[-40:]]
-
-
-def _card(task: Task) -> dict[str, Any]:
-    card = {"type": "task_card", "task_id": task.key[:256], "title": task.title, "status": task.status}
-    if not task.output:
-        return card
-    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": task.output}]}
-    return card | {"output": {"type": "rich_text", "elements": [text]}}

@@ -242,7 +242,7 @@ class Hermes:
             writable = await asyncio.to_thread(has_room, self.db.path)
         except StorageError:
             writable = False
-        return {"socket": self.socket.alive, "database": writable}
+        return {"socket": self.socket.alive, "token": not self.chat.client.token_refused, "database": writable}
 
     async def _metrics_text(self) -> bytes:
         servers = {row.name: row.up for row in self._hub.status()} if self._hub is not None else {}

@@ -22,6 +22,8 @@ UNCERTAIN = frozenset({"internal_error", "fatal_error"})
 READ_TRIES = 3
 RATE_TRIES = 6
 DEFAULT_RETRY_AFTER = 5.0
+# The token is no longer good, whatever is asked (Slack: errors common to all methods).
+TOKEN_REFUSED = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"})
 
 log = logging.getLogger("bot.slack")
 # Without a level of its own slack_sdk formats each request for a debug line, and would log message text at DEBUG.
@@ -36,6 +38,7 @@ class SlackClient:
         self._session = aiohttp.ClientSession(timeout=TIMEOUT, cookie_jar=aiohttp.DummyCookieJar())
         self.limiter = limiter
         self.calls: dict[str, int] = {}  # Web API calls by method, for metrics
+        self.token_refused = ""  # Slack's word for why, until a call succeeds again
         self.granted = ""  # the scopes that Slack named at our first call
         self.first_ts = ""  # Slack's own time at our first call: our messages of this life are newer
         # No retry handlers: a repeated chat.postMessage would post twice. Handlers of 429 are our limiter's business.
@@ -98,6 +101,7 @@ class SlackClient:
             # AttributeError: slack_sdk takes a body of text/plain for a dict.
             log.warning("the answer to %s was lost: %s", method, type(error).__name__)
             raise ChatError("unreachable", uncertain=True) from None
+        self.token_refused = ""
         data: Any = answer.data
         if not self.first_ts:
             self.first_ts = as_ts(answer.headers.get("Date", ""))
@@ -114,9 +118,16 @@ class SlackClient:
             return ChatError("ratelimited")
         if not code:
             return ChatError("unreachable", uncertain=True)
-        if isinstance(data, dict) and code.startswith("invalid_") and method != "auth.test":  # a start says it itself
+        if code in TOKEN_REFUSED:
+            self._note_refused(code)
+        elif isinstance(data, dict) and code.startswith("invalid_") and method != "auth.test":  # a start says it itself
             log.warning("%s was refused: %s %s", method, code, data.get("response_metadata", {}).get("messages", ""))
         return ChatError(code, uncertain=status >= 500 or code in UNCERTAIN)
+
+    def _note_refused(self, code: str) -> None:
+        if not self.token_refused:  # once, not with every call
+            log.error("Slack refuses SLACK_BOT_TOKEN (%s): install the app again and copy its token", code)
+        self.token_refused = code
 
 
 def retry_after(headers: Any) -> float:

@@ -23,11 +23,26 @@ async def test_it_is_ready_while_its_socket_is(team: Team) -> None:
     async def ready() -> tuple[int, str]:
         return await look(team, "/readyz")
 
-    await until(ready, (200, '{"ok": true, "socket": true, "database": true}'))
+    await until(ready, (200, '{"ok": true, "socket": true, "token": true, "database": true}'))
     team.sim.switches.bad_tickets = True
     await team.sim.kill_sockets()
-    await until(ready, (503, '{"ok": false, "socket": false, "database": true}'))
+    await until(ready, (503, '{"ok": false, "socket": false, "token": true, "database": true}'))
     assert (await look(team, "/healthz"))[0] == 200
+
+
+async def test_it_is_not_ready_while_slack_refuses_its_token(team: Team, caplog: pytest.LogCaptureFixture) -> None:
+    async def ready() -> dict[str, bool]:
+        return json.loads((await look(team, "/readyz"))[1])
+
+    await team.sim.fail_next("*", error="token_revoked", count=1_000)
+    root = await team.mention("hello")
+    await until(ready, {"ok": False, "socket": True, "token": False, "database": True})
+    assert caplog.text.count("Slack refuses SLACK_BOT_TOKEN (token_revoked): install the app again") == 1
+    await team.sim.heal()
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    await team.hermes.runner.recover()
+    assert await team.answer(root) == ["Understood."]
+    await until(ready, {"ok": True, "socket": True, "token": True, "database": True})
 
 
 async def test_it_is_not_ready_when_its_database_is_gone(team: Team) -> None:
@@ -36,7 +51,7 @@ async def test_it_is_not_ready_when_its_database_is_gone(team: Team) -> None:
     async def ready() -> dict[str, bool]:
         return json.loads((await look(team, "/readyz"))[1])
 
-    await until(ready, {"ok": False, "socket": True, "database": False})
+    await until(ready, {"ok": False, "socket": True, "token": True, "database": False})
 
 
 async def test_it_counts_turns_tools_approvals_memories_and_servers(start: Start) -> None:

@@ -145,6 +145,12 @@ def authors(tx: Tx, thread: Thread) -> set[str]:
     return set(tx.execute(select(inbox.c.user).where(*where, bot.is_(False)).distinct()).scalars())
 
 
+def message_ts(tx: Tx, session: str) -> set[str]:
+    """Return the ts of every message that arrived for a session, whatever became of it."""
+    mine = (inbox.c.session == session, inbox.c.kind == "message")
+    return set(tx.execute(select(inbox.c.ts).where(*mine)).scalars())
+
+
 def depth(tx: Tx) -> int:
     """Return how many rows wait in all sessions together."""
     where = (inbox.c.state == "waiting", inbox.c.kind != "context")

@@ -130,7 +130,7 @@ def is_meant(call: OpenCall, event: Stopped) -> bool:
 
 
 def close_all(session: Session, event: Stopped) -> Step:
-    """Stop every call that is meant, withdraw its approval; what was dispatched and cannot be repeated is asked about."""
+    """Stop the calls that are meant and withdraw their approvals; what may have run is asked about."""
     effects: list[Effect] = []
     kept: list[OpenCall] = []
     for call in session.calls:

@@ -143,3 +143,41 @@ async def test_a_deleted_question_whose_process_ended_is_withdrawn_by_the_next(
     await team.sim.delete(ANA, GENERAL, root)
     await withdrawn(team, card)
     assert workshop.begun == []
+
+
+async def test_a_turn_that_goes_on_is_stopped_by_its_own_question_only(team: Team) -> None:
+    gate = Gate()
+    team.model.reply(calls(DEPLOY), text("Hello Ben."), text("never").behind(gate))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    bens = await team.mention("greet me", BEN, thread=root)
+    await team.answer(root, lambda s: "Hello Ben." in s)
+    await team.click(card, "hermes_approve")
+    await gate.arrived()
+    await team.sim.delete(BEN, GENERAL, bens)
+    await team.sim.wait_settled()
+    assert team.model.dropped == 0
+    await team.sim.delete(ANA, GENERAL, root)
+    await team.answer(root, lambda s: "question was deleted" in str(s))
+    await team.until(lambda: team.hermes.runner.busy == 0)
+
+
+async def test_each_question_takes_its_own_card_and_the_last_one_ends_the_waiting(
+    team: Team, workshop: Workshop
+) -> None:
+    team.model.reply(calls(DEPLOY), calls(("deploy", {"service": "web"})), text("never"))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    bens = await team.mention("deploy the web", BEN, thread=root)
+    await team.open_cards(root, 2)
+    await team.sim.delete(ANA, GENERAL, root)
+    await team.until(lambda: not team.sim.message(GENERAL, card.ts).buttons)
+    [other] = await team.open_cards(root, 1)
+    assert "web" in other.text
+    await team.status(root, "suspended")
+    await team.sim.delete(BEN, GENERAL, bens)
+    await team.answer(root, lambda s: "question was deleted" in str(s))
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert not any(c.buttons for c in team.cards(root))
+    await team.status(root, "active")
+    assert workshop.begun == []

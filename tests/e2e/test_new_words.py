@@ -1,10 +1,13 @@
 """`!new` with words: the words are answered once, in the one conversation that is open, unless they are taken back."""
 
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select
 
+from storage.records import Incoming
 from storage.tables import sessions as table
+from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.fakes.model_script import Gate, text
 
@@ -124,3 +127,38 @@ async def test_words_that_an_edit_turns_into_a_plain_message_are_one(team: Team)
     assert "buy two" in team.prompt()
     assert "teal" in team.prompt()
     assert len(team.said(root)) == 2
+
+
+async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> None:
+    team = await start()
+    root = await team.mention("hello")
+    await team.answer(root)
+    ts = await team.mention("!new what now?", thread=root)
+    await team.answer(root, lambda s: len(s) == 3)
+    await team.stop()
+    team = await start()
+    home = team.hermes.runner.deps.world.rules.team
+    sent = Incoming(home, GENERAL, root, ts, "message", "public", "Ev0", ANA, "<@U0HERMES> !new what now?")
+    await team.hermes.door.receive(sent)
+    await team.say("joined", BEN, thread=root)
+    await team.sim.wait_settled()
+    await team.hermes.door.receive(replace(sent, event_id="Ev1"))
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert len(team.said(root)) == 3
+    assert len(team.model.requests) == 2
+
+
+async def test_two_new_conversations_that_an_earlier_process_left_are_one(start: Start) -> None:
+    team = await start()
+    root = await team.mention("hello")
+    await team.answer(root)
+    await team.sim.fail_next("users.info", error="access_denied", count=50)
+    await team.mention("!new do it", BEN, thread=root)
+    await team.mention("!new do that", BEN, thread=root)
+    await team.sim.wait_settled()
+    await team.stop()
+    await team.sim.heal()
+    team = await start()
+    await team.until(lambda: "do that" in team.prompt() and team.hermes.runner.busy == 0)
+    assert len(await team.hermes.runner.deps.db.read(open_sessions)) == 1
+    assert sum("do it" in str(r["messages"]) for r in team.model.requests) == 1

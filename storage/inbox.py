@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection as Tx
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, case, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from storage.records import InboxRow, Session, Thread
@@ -101,16 +101,18 @@ def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
 
 
 def move(tx: Tx, old: str, new: str) -> None:
-    """Hand what waits to another session of the same thread; outcomes of calls that it never saw stay behind."""
-    mine = (inbox.c.session == old, inbox.c.state == "waiting")
+    """Hand what waits to another session of the same thread; what is about calls that it never saw stays behind."""
+    mine = (inbox.c.session == old, inbox.c.state == "waiting", inbox.c.kind != "verdict")
     tx.execute(update(inbox).where(*mine, inbox.c.kind == "outcome").values(state="deleted"))
     tx.execute(update(inbox).where(*mine).values(session=new))
 
 
 def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int | None] | None:
-    """Return the row of a message with its state and the turn that took it."""
+    """Return the row of a message, or else of a command, with its state and the turn that took it."""
     where = (inbox.c.team == team, inbox.c.channel == channel, inbox.c.ts == ts)
-    query = select(inbox).where(*where, inbox.c.kind.in_(("message", "context"))).limit(1)
+    # A command's further words are a message of the same ts; of two contexts the younger is a note about the first.
+    first = case((inbox.c.kind == "command", 1), else_=0), inbox.c.id
+    query = select(inbox).where(*where, inbox.c.kind.in_(("message", "context", "command"))).order_by(*first).limit(1)
     row = tx.execute(query).one_or_none()
     return None if row is None else (_row(row), row.state, row.turn)
 
@@ -118,6 +120,11 @@ def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int |
 def rewrite(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
     """Replace a waiting message's text by its edit."""
     tx.execute(update(inbox).where(inbox.c.id == row).values(text=text, addressed=addressed))
+
+
+def reword(tx: Tx, row: int, data: dict[str, Any]) -> None:
+    """Replace what a waiting command says by its edit."""
+    tx.execute(update(inbox).where(inbox.c.id == row).values(data=data))
 
 
 def count_waiting(tx: Tx, session: str) -> int:
@@ -136,6 +143,12 @@ def authors(tx: Tx, thread: Thread) -> set[str]:
     where = (inbox.c.session.in_(select(sessions.c.id).where(*same)), inbox.c.kind.in_(("message", "context")))
     bot = func.coalesce(inbox.c.data["bot"].as_boolean(), False)
     return set(tx.execute(select(inbox.c.user).where(*where, bot.is_(False)).distinct()).scalars())
+
+
+def message_ts(tx: Tx, session: str) -> set[str]:
+    """Return the ts of every message that arrived for a session, whatever became of it."""
+    mine = (inbox.c.session == session, inbox.c.kind == "message")
+    return set(tx.execute(select(inbox.c.ts).where(*mine)).scalars())
 
 
 def depth(tx: Tx) -> int:

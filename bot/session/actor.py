@@ -290,6 +290,7 @@ class Actor:
     async def stop(self, patience: Awaitable[Any]) -> None:
         """Bring the running step to a commit while `patience` lasts, then let go of everything."""
         self.closing = True
+        self._jobs.drop("learn", "look again")  # what waits for them is stored: the next process asks anew
         self.wake()
         waiting = asyncio.ensure_future(patience)
         await asyncio.wait([self.task, waiting], return_when=asyncio.FIRST_COMPLETED)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.session.follow_ups import may_use
 from bot.session.transition import at_rest
 from bot.session.world import World
 from storage import approvals, inbox, journal, ledger, sessions
@@ -38,7 +39,16 @@ def press(tx: Tx, world: World, policy: Policy, approval: str, user: str, button
     if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
         _note(tx, world, found, user, "click_refused", button)
         return Pressed("approval.not_yours")
+    if button != "deny" and user == found.requester and _shut_out(tx, world, found, user):
+        _note(tx, world, found, user, "click_refused", button)
+        return Pressed("access.refused")
     return _count(tx, world, rule, found, user, button)
+
+
+def _shut_out(tx: Tx, world: World, found: Approval, user: str) -> bool:
+    """Tell whether a requester was refused access since: what they may no longer ask for they cannot permit."""
+    person = world.known.person(tx, world.rules.team, user)
+    return may_use(world.rules.access, person, found.thread.channel, world.now()) == "refused"
 
 
 def _count(tx: Tx, world: World, rule: ApprovalRule, found: Approval, user: str, button: Button) -> Pressed:

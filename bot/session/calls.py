@@ -119,11 +119,24 @@ def interim_results(session: Session) -> Step:
     return replace(session, calls=tuple(replace(c, detached=True) for c in session.calls)), effects
 
 
+def unsettled(call: OpenCall) -> bool:
+    """Tell whether a stop would change anything for this call: a doubt that outlived one is all that is left of it."""
+    return not call.quiet or call.state is CallState.RUNNING
+
+
+def is_meant(call: OpenCall, event: Stopped) -> bool:
+    """Tell whether a stop is meant for this call: a deleted question takes its own along, not those of others."""
+    return event.reason != "deleted" or call.turn == event.turn
+
+
 def close_all(session: Session, event: Stopped) -> Step:
-    """Stop every call and withdraw every approval; what was dispatched and cannot be repeated is asked about."""
+    """Stop the calls that are meant and withdraw their approvals; what may have run is asked about."""
     effects: list[Effect] = []
     kept: list[OpenCall] = []
     for call in session.calls:
+        if not is_meant(call, event):
+            kept.append(call)
+            continue
         if call.state is CallState.UNKNOWN:
             word, still = "unknown", call
         elif call.state is CallState.RUNNING and not call.repeatable:

@@ -45,6 +45,12 @@ class Errands:
         """Return the newest job of this name, if it is running."""
         return self._last.get(name)
 
+    def drop(self, *names: str) -> None:
+        """Cancel the newest job of each name, without waiting for it."""
+        for name in names:
+            if (task := self._last.get(name)) is not None:
+                task.cancel()
+
     async def cancel(self) -> None:
         """End everything that is running, and wait for it."""
         running = list(self._running)

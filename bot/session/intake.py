@@ -1,9 +1,10 @@
 """Intake: one transaction that makes an event durable before Slack is told that it arrived."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.session.acquaintances import Acquaintances
+from bot.session.calls import unsettled
 from bot.session.follow_ups import Rules, addressed, answers, command, may_use
 from storage import inbox, sessions
 from storage.db import Tx
@@ -37,7 +38,7 @@ def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now:
         case "stop":
             return NOTHING if session is None else _stop(tx, session, incoming, now)
         case _:
-            return _changed(tx, incoming, rules, now)
+            return _changed(tx, session, incoming, rules, known, now)
 
 
 def _message(
@@ -103,37 +104,63 @@ def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
     return NOTHING if stored is None else Received(session.id)
 
 
-def _changed(tx: Tx, incoming: Incoming, rules: Rules, now: float) -> Received:
+def _changed(
+    tx: Tx, open_session: Session | None, incoming: Incoming, rules: Rules, known: Acquaintances, now: float
+) -> Received:
     """An edit or a delete: of what waits it applies, of what is being answered it joins or stops, else it is a note."""
     found = inbox.find(tx, incoming.team, incoming.channel, incoming.ts)
     if found is None:
         return NOTHING
     row, state, turn = found
     deleted = incoming.kind == "delete"
+    if row.kind == "command" and not deleted:
+        return _reworded(tx, open_session, row, incoming, rules, known, now) if state == "waiting" else NOTHING
+    if row.data.get("new") and (word := command(incoming.text, rules.me)):
+        incoming = replace(incoming, text=word[1])
     if state == "waiting":
         if deleted:
             inbox.mark(tx, [row.id], "deleted")
         else:
             inbox.rewrite(tx, row.id, incoming.text, addressed=row.addressed or addressed(incoming, rules.me))
         return Received(row.session)
-    if state != "taken":
+    if state != "taken" or row.kind == "command":
         return NOTHING
     session = sessions.load(tx, row.session)
-    # A turn that rests with an open question is deleted with it; an edit has nothing to join there.
-    busy = session.phase in AT_WORK or (deleted and bool(session.calls))
-    answering = row.addressed and turn == session.turn and busy
-    stored = inbox.put(tx, _change_row(session, row, incoming, now, answering=answering))
+    at_work = turn == session.turn and session.phase in AT_WORK
+    # What a question still asks for is deleted with it, however old; an edit has nothing to join there.
+    open_ = deleted and any(c.turn == turn and unsettled(c) for c in session.calls)
+    answering = turn if row.addressed and (at_work or open_) else None
+    stored = inbox.put(tx, _change_row(session, row, incoming, now, answering))
     return NOTHING if stored is None else Received(session.id)
 
 
-def _change_row(session: Session, row: InboxRow, incoming: Incoming, now: float, *, answering: bool) -> dict[str, Any]:
+def _reworded(
+    tx: Tx,
+    session: Session | None,
+    row: InboxRow,
+    incoming: Incoming,
+    rules: Rules,
+    known: Acquaintances,
+    now: float,
+) -> Received:
+    """A word that waits to be obeyed was edited: it is what it says now."""
+    word = command(incoming.text, rules.me)
+    if word is None or word[0] == "stop":
+        inbox.mark(tx, [row.id], "deleted")
+        return _message(tx, session, replace(incoming, kind="message"), rules, known, now)
+    inbox.reword(tx, row.id, {**row.data, "word": word[0], "rest": word[1]})
+    return Received(row.session)
+
+
+def _change_row(
+    session: Session, row: InboxRow, incoming: Incoming, now: float, answering: int | None
+) -> dict[str, Any]:
+    """Return the row of an edit or a delete; `answering` is the turn that answers the message still."""
     data = {"change": incoming.kind, "of": incoming.ts, "at": incoming.event_time}
     variant = f"{incoming.kind}:{incoming.edited_ts or incoming.event_id}"
-    if incoming.kind == "delete" and answering:
-        return _row(
-            session, incoming, "stop", now, data={**data, "deleted": True, "turn": session.turn}, variant=variant
-        )
-    joins = answering and incoming.kind == "edit" and row.user == session.requester
+    if incoming.kind == "delete" and answering is not None:
+        return _row(session, incoming, "stop", now, data={**data, "deleted": True, "turn": answering}, variant=variant)
+    joins = answering is not None and incoming.kind == "edit" and row.user == session.requester
     return _row(
         session,
         incoming,

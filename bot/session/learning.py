@@ -127,7 +127,8 @@ def store(tx: Tx, session: str, learnt: Learnt, world: World, now: float) -> lis
 def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: Rules, now: float) -> None:
     waiting = [r.ts for r in inbox.waiting(tx, session.id) if r.kind == "message" and r.addressed]
     first = min(waiting, default="9")
-    earlier = [m for m in posted if m.ts < first and m.text]
+    own = inbox.message_ts(tx, session.id)  # what came as an event is its own row, and may be deleted or refused by now
+    earlier = [m for m in posted if m.ts < first and m.text and m.ts not in own]
     # What the thread is about stands at its top, so that is kept however long the thread has become.
     kept = earlier[:1] + earlier[1:][1 - EARLIER_MESSAGES :]
     if left_out := len(earlier) - len(kept):

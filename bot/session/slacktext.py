@@ -45,7 +45,7 @@ def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> s
 
 def without_address(text: str, me: str) -> str:
     """Return the text without a leading mention of `me`, and without the sign that sets it off (":tada:" is none)."""
-    return re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,，]*(?:[:：](?=\s|$))?\s*", "", text)
+    return re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,，]*(?:：|:(?![\w+'-]+:))?\s*", "", text)
 
 
 def clean(text: str) -> str:

@@ -133,6 +133,8 @@ def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
 def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> str | None:
     successor = None
     for row in rows:
+        if successor is not None and row.kind != "verdict":
+            continue  # it went on to the new conversation with what waits: there is never more than one open
         inbox.mark(work.tx, [row.id], "taken", work.session.turn)
         if row.kind == "verdict":
             work.feed(Decided(row.data["call"], row.data["verdict"], tuple(row.data["by"])))
@@ -140,7 +142,7 @@ def _immediate(work: _Transaction, rows: tuple[InboxRow, ...], partial: str) -> 
         elif row.kind == "stop":
             _stop(work, row, partial)
         else:
-            successor = _obey(work, row, partial) or successor
+            successor = _obey(work, row, partial)
     return successor
 
 
@@ -181,5 +183,6 @@ def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     successor = sessions.open_new(work.tx, session.thread, session.kind, session.shared, now, hydrated=True)
     inbox.move(work.tx, session.id, successor.id)
     if said := row.data["rest"]:  # "!new and now tell me …": the rest is the first message of the new one
-        inbox.leave(work.tx, successor, "message", "", {}, now, user=row.user, text=said, addressed=True, ts=row.ts)
+        about = {"new": True}
+        inbox.leave(work.tx, successor, "message", "", about, now, user=row.user, text=said, addressed=True, ts=row.ts)
     return successor.id

@@ -19,6 +19,7 @@ Total and pure: an event that does not fit changes nothing and is recorded.
 | parked | Decided: anything else | as ToolFinished | ResumeTurn when it was the last; SetCall; Append; … |
 | any | Decided for a detached call | same | StartAttempt and RunTool, or PutOutcome |
 | at work, or calls open | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
+| any | Stopped (deleted) of a turn that has open calls | same, or at rest if it is this one | only its calls get one |
 | any | Resumed | as owed | repeatable calls run again, the others are asked about; AskModel again |
 
 Attached calls belong to the step that the active turn waits for; a detached one's step has gone on. *Parked* is
@@ -30,7 +31,8 @@ Invariants (fuzzed in tests/bot/session/test_transition.py):
  3. Every inbox item is taken exactly once; one person's messages stay in order.
  4. A call that must be asked about runs only after its own `approved`; one that is not repeatable runs a second time
     only after `run_again`.
- 5. A reply, outcome or stop that is not of the current turn, step or attempt changes no session.
+ 5. A reply, outcome or stop that is not of the current turn, step or attempt changes no session; a deleted question
+    of an earlier turn closes that turn's calls and no others.
  6. `waiting_tool` means that an attached call runs; at rest none does.
  7. Approvals are open for exactly the calls that await one or are unknown, and at rest that decides the phase.
 """
@@ -41,10 +43,12 @@ from bot.session.calls import (
     close_all,
     finished,
     interim_results,
+    is_meant,
     judged,
     owed_after_crash,
     plan,
     rest_phase,
+    unsettled,
 )
 from bot.session.effects import (
     Append,
@@ -242,14 +246,16 @@ def _moved(session: Session, event: ToolFinished | Decided) -> Step | None:
 
 
 def _stopped(session: Session, event: Stopped) -> Step:
-    working = not at_rest(session)
-    unfinished = working or any(not c.detached for c in session.calls)
-    busy = unfinished or any(not c.quiet or c.state is CallState.RUNNING for c in session.calls)
+    current = event.turn == session.turn or event.closing
+    working = current and not at_rest(session)
+    unfinished = working or (current and any(not c.detached for c in session.calls))
+    busy = unfinished or any(is_meant(c, event) and unsettled(c) for c in session.calls)
     overdue_at_rest = event.reason == "timed_out" and not working  # rest does not count against time limits
-    if not (event.turn == session.turn and busy and not overdue_at_rest) and not event.closing:
+    fits = current or event.reason == "deleted"  # a deleted question takes what it still asks for with it, however old
+    if not (fits and busy and not overdue_at_rest) and not event.closing:
         return _unfit(session, event, "the turn it was meant for is over")
-    effects: list[Effect] = [Record(event.reason, {"turn": session.turn}, event.by or None)]
-    reasoning = session.phase is Phase.REASONING
+    effects: list[Effect] = [Record(event.reason, {"turn": event.turn}, event.by or None)]
+    reasoning = working and session.phase is Phase.REASONING
     session, closed = close_all(session, event)
     effects.extend(closed)
     if reasoning:
@@ -258,7 +264,8 @@ def _stopped(session: Session, event: Stopped) -> Step:
         effects.append(_broken_off(event.partial if reasoning else "", f"{event.reason} by {event.by or 'Hermes'}"))
     if unfinished:
         effects += [EndTurn(session.turn, event.reason), Interrupt(session.turn, event.reason, event.by)]
-    session = replace(session, phase=rest_phase(session), closed=session.closed or event.closing)
+    phase = rest_phase(session) if working or at_rest(session) else session.phase
+    session = replace(session, phase=phase, closed=session.closed or event.closing)
     return session, (*effects, TakeInbox())
 
 

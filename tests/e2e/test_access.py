@@ -1,9 +1,12 @@
 """Who is heard: people of the workspace by default, nobody else unless the operator says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Team
+from tests.e2e.workshop import Workshop
 from tests.fakes.model_script import Gate, calls, text
 
 GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
@@ -122,3 +125,36 @@ async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(team: 
     await gate.arrived()
     await team.mention("!stop", BEN, thread=root)
     assert "Stopped by ben" in str(await team.answer(root))
+
+
+async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(start: Start, workshop: Workshop) -> None:
+    team = await start()
+    team.model.reply(calls(("deploy", {"service": "shop"})), text("Denied."))
+    root = await team.mention("deploy", BEN)
+    [card] = await team.open_cards(root)
+    await team.stop()
+    team = await start(access={"users": [ANA]})
+    await team.click(card, "hermes_approve", BEN)
+    await team.told(BEN, "may not work for you here")
+    await team.click(card, "hermes_deny", BEN)
+    assert await team.answer(root, lambda said: "Denied." in said)
+    assert workshop.begun == []
+
+
+async def test_who_became_a_guest_is_heard_no_more(team: Team, workshop: Workshop) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})))
+    root = await team.mention("deploy", BEN)
+    [card] = await team.open_cards(root)
+    await team.sim.add_person(BEN, "ben", is_restricted=True)
+    world = team.hermes.runner.deps.world
+    await team.hermes.db.write(
+        lambda tx: world.known.learn_person(
+            tx, replace(world.known.person(tx, world.rules.team, BEN), fetched=world.now() - 25 * 3600)
+        )
+    )
+    await team.mention("!new deploy it", BEN, thread=root)
+    await team.told(BEN, "may not work for you here")
+    await team.click(card, "hermes_approve", BEN)
+    await team.until(lambda: len(team.sim.ephemerals(BEN)) == 2 and team.hermes.runner.busy == 0)
+    assert len(team.model.requests) == 1
+    assert workshop.begun == []

@@ -1,5 +1,7 @@
 """Slash commands and the words for threads: answered to the one who asked, in their language."""
 
+import pytest
+
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -161,6 +163,16 @@ async def test_the_words_for_threads_are_answered(team: Team) -> None:
     await team.answer(root, lambda said: "`deploy`" in str(said))
     await team.mention("!help", thread=root)
     await team.told(ANA, "What I understand")
+
+
+@pytest.mark.parametrize("address", ["<@U0HERMES>:!stop", "<@U0HERMES>：！stop", "<@U0HERMES>, !stop"])
+async def test_a_word_is_known_behind_any_colon(team: Team, address: str) -> None:
+    gate = Gate()
+    team.model.reply(text("never").behind(gate))
+    root = await team.mention("hello")
+    await gate.arrived()
+    await team.say(address, thread=root)
+    assert "Stopped by ana" in str(await team.answer(root))
 
 
 async def test_two_commands_at_once_are_answered_once_each(team: Team) -> None:

@@ -33,7 +33,7 @@ def happen(world: World, event: Event) -> None:
     counts, open_approvals = world.counts, len(world.ledger.approvals)
     counts["events"] += 1
     counts["events with two open approvals"] += open_approvals >= 2
-    fits = world.fits(event)
+    fits, turn = world.fits(event), world.session.turn
     counts["late or doubled events"] += not fits
     if isinstance(event, Stopped) and fits:
         _count_stop(world, event, open_approvals)
@@ -44,7 +44,7 @@ def happen(world: World, event: Event) -> None:
         asked = sum(k == "unknown" for k in world.ledger.approvals.values())
         counts["resumes with unknown calls"] += asked > 0
         counts["resumes that made calls unknown"] += asked > unknown
-    if isinstance(event, Stopped) and fits and not at_rest(world.session):
+    if isinstance(event, Stopped) and fits and event.turn == turn and not at_rest(world.session):
         assert any(isinstance(e, OpenTurn | ResumeTurn) for e in effects), "a stopped session rests"
 
 
@@ -168,9 +168,9 @@ def stop(world: World, pick: Pick) -> None:
 
 
 def stop_late(world: World, pick: Pick) -> None:
-    """A stop of a turn that is over, or that never was."""
+    """A stop of a turn that is over, or that never was; a deleted question may have cards still."""
     old = [t for t in range(world.session.last_turn + 2) if t != world.session.turn]
-    happen(world, Stopped(pick(old), pick(PEOPLE)))
+    happen(world, Stopped(pick(old), pick(PEOPLE), pick(("stopped", "deleted"))))
 
 
 def resume(world: World, pick: Pick) -> None:

@@ -42,7 +42,7 @@ from bot.session.events import (
 )
 from bot.session.transition import at_rest, transition
 from storage.records import CallState, Session, Thread
-from tests.bot.session.books import Inbox, Ledger, Transcript
+from tests.bot.session.books import Inbox, Ledger, Row, Transcript
 
 ENDS = {
     CallState.SUCCEEDED,
@@ -98,7 +98,7 @@ class World:
                 return kind is not None and event.verdict in QUESTION[kind]
             case Stopped():
                 in_time = event.reason != "timed_out" or self.period is not None
-                return event.closing or (event.turn == self.session.turn and self.busy() and in_time)
+                return event.closing or (self.busy(event) and in_time)
         return True
 
     def _outcome_fits(self, event: ToolFinished) -> bool:
@@ -109,10 +109,17 @@ class World:
             return event.outcome.state in ENDS
         return row.state is CallState.UNKNOWN and event.outcome.state in NEWS
 
-    def busy(self) -> bool:
+    def busy(self, event: Stopped) -> bool:
         """Something could be stopped: a turn at work, a parked step, a call that runs, a question not yet silenced."""
-        rows = self.ledger.open_rows()
-        return self.period is not None or self.parked or any(r.state is CallState.RUNNING or not r.quiet for r in rows)
+        current = event.turn == self.session.turn
+        if current and (self.period is not None or self.parked):
+            return True
+        rows = self.meant(event) if current or event.reason == "deleted" else []
+        return any(r.state is CallState.RUNNING or not r.quiet for r in rows)
+
+    def meant(self, event: Stopped) -> list[Row]:
+        """A deleted question takes only its own calls along."""
+        return [r for r in self.ledger.open_rows() if event.reason != "deleted" or r.turn == event.turn]
 
     # --- one event -------------------------------------------------------------------------------------------------
 
@@ -169,7 +176,7 @@ class World:
                 self.ledger.rows[event.call].allowance += event.verdict in ("approved", "run_again")
             case Stopped():
                 self.closed |= event.closing
-                for row in self.ledger.open_rows():
+                for row in self.meant(event):
                     row.quiet = True
             case Resumed():
                 self._crash()

@@ -26,6 +26,7 @@ from bot.parts import (
     rules_of,
     servers_of,
     tools_of,
+    unborne,
     unwritable,
 )
 from bot.ports import ChatError, Clock
@@ -212,6 +213,8 @@ class Hermes:
     async def _servers(self) -> None:
         known, _ = variables([])  # what is wrong with .env was said when the configuration was read
         settings = await asyncio.to_thread(servers_of, self.config, known)
+        for key in unborne(self.config, self._registry.names(), settings):
+            log.warning("a key under tools: that no tool bears: its rule applies to nothing", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
         self._hub = hub_of(settings, self._offered, self._registry.names())

@@ -15,7 +15,7 @@ from bot.config_file import variables
 from bot.config_load import ConfigError, load
 from bot.ending import unless, until_signalled
 from bot.lock import InstanceLock, LockedError
-from bot.parts import servers_of, tool_problems, unwritable
+from bot.parts import server_problems, servers_of, unwritable
 from storage.db import StorageError, sqlite_path
 
 log = logging.getLogger(__name__)
@@ -81,12 +81,12 @@ def _port(text: str) -> int:
 
 
 def _run(_: argparse.Namespace) -> int:
-    config = _ready(load(check_tools=tool_problems))
+    config = _ready(load(check_servers=server_problems))
     return asyncio.run(until_signalled(lambda stop: serve(config, stop)))
 
 
 def _dev(arguments: argparse.Namespace) -> int:
-    config = _ready(load(dev=True, check_tools=tool_problems))
+    config = _ready(load(dev=True, check_servers=server_problems))
     return asyncio.run(until_signalled(lambda stop: dev.serve(config, arguments.port, stop)))
 
 
@@ -96,7 +96,7 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _migrate(_: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_tools=tool_problems))
+    config = _ready(load(required=False, check_servers=server_problems))
     lock = InstanceLock(sqlite_path(config.database_url))
     try:
         lock.acquire()
@@ -110,14 +110,14 @@ def _migrate(_: argparse.Namespace) -> int:
 
 
 def _mcp_list(_: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_tools=tool_problems))
+    config = _ready(load(required=False, check_servers=server_problems))
     for line in inspection.listed(servers_of(config, variables([])[0])):
         print(line)
     return 0
 
 
 def _mcp_check(arguments: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_tools=tool_problems))
+    config = _ready(load(required=False, check_servers=server_problems))
     settings = servers_of(config, variables([])[0])
     names = [server.name for server in settings.servers]
     if arguments.server is not None and arguments.server not in names:

@@ -1,6 +1,6 @@
 """Loading the configuration: environment beats file, and one error names every problem with its remedy."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from bot.config_file import DOTENV, ConfigFile, variables
 from storage.db import sqlite_path
 
 Servers = Path | dict[str, Any]
-CheckTools = Callable[[Servers | None, Iterable[str], Mapping[str, str]], list[str]]
+CheckServers = Callable[[Servers, Mapping[str, str]], list[str]]
 HIDDEN = "[secret]"
 # Fields that never stand in the file, by the variable that sets them.
 OWN = {
@@ -36,15 +36,14 @@ class ConfigError(Exception):
 
 
 def load(
-    *, dev: bool = False, required: bool = True, check_tools: CheckTools = lambda servers, rules, known: []
+    *, dev: bool = False, required: bool = True, check_servers: CheckServers = lambda servers, known: []
 ) -> Config:
     """Read environment and file. Raises ConfigError naming every problem.
 
     `dev` keeps its data in `<data>/dev`, ignores real Slack tokens and needs no model. Without `required` tokens and
-    model may be missing, for commands that use neither. `check_tools` returns what is wrong with `mcp_servers` and
-    with the names that rules are set for.
+    model may be missing, for commands that use neither. `check_servers` returns what is wrong with `mcp_servers`.
     """
-    return _Loading(dev=dev, required=required and not dev).config(check_tools)
+    return _Loading(dev=dev, required=required and not dev).config(check_servers)
 
 
 class _Loading:
@@ -60,16 +59,15 @@ class _Loading:
         self._found = self._file.read() if self._file is not None else {}
         self._where = f"{path}: " if path is not None else ""
 
-    def config(self, check_tools: CheckTools) -> Config:
+    def config(self, check_servers: CheckServers) -> Config:
         """Return the checked whole. Raises ConfigError."""
         if self._file is not None:
             self.problems += self._file.problems
         self._settle_paths()
         config = self._validated()
         servers = self._found.get("mcp_servers")
-        if servers is None or isinstance(servers, Path | dict):
-            found = check_tools(servers, config.tools.rules if config else (), self._known)
-            self.problems += [f"{self._where}{p}" if p.startswith("tools.") else p for p in found]
+        if isinstance(servers, Path | dict):
+            self.problems += check_servers(servers, self._known)
         kept = [self._file.path] if self._file is not None else []
         self.problems += [*self._missing(), *self._unknown_roles(), *(_unfit(config, kept) if config else ())]
         if self.problems or config is None:

@@ -71,18 +71,19 @@ def servers_of(config: Config, known: Mapping[str, str]) -> McpSettings:
     return load_settings(config.mcp_servers, known) if config.mcp_servers is not None else McpSettings()
 
 
-def tool_problems(
-    servers: Path | Mapping[str, Any] | None, rules: Iterable[str], known: Mapping[str, str]
-) -> list[str]:
-    """Return what is wrong with the MCP servers, without any value, and with the names that rules are set for."""
+def server_problems(servers: Path | Mapping[str, Any], known: Mapping[str, str]) -> list[str]:
+    """Return what is wrong with the MCP servers, without any value."""
     try:
-        settings = load_settings(servers, known) if servers is not None else McpSettings()
+        load_settings(servers, known)
     except McpSettingsError as error:
         return error.problems
-    names, prefixes = {tool.name for tool in tools_of()}, tuple(f"{server.name}_" for server in settings.servers)
-    # A rule for a misspelt name would forbid nothing, in silence.
-    lost = (name for name in rules if name not in names and not name.startswith(prefixes))
-    return [f"tools.{name}: there is no such tool and no MCP server whose tool it could be" for name in lost]
+    return []
+
+
+def unborne(config: Config, tools: Iterable[str], servers: McpSettings) -> list[str]:
+    """Return the keys under `tools:` that no tool bears and none can bear when a server connects."""
+    known, prefixes = set(tools), tuple(f"{server.name}_" for server in servers.servers)
+    return sorted(key for key in config.tools.rules if key not in known and not key.startswith(prefixes))
 
 
 def outside_link(workspace: str, channel: str, root: str, label: str) -> str:

@@ -8,7 +8,7 @@ import yaml
 
 from bot.config import Config
 from bot.config_load import ConfigError, load
-from bot.parts import tool_problems
+from bot.parts import server_problems
 from tests.bot.surroundings import Surroundings
 
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
@@ -16,7 +16,7 @@ TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
 
 def problems(**how: Any) -> list[str]:
     with pytest.raises(ConfigError) as caught:
-        load(**{"required": False, "check_tools": tool_problems, **how})
+        load(**{"required": False, "check_servers": server_problems, **how})
     assert str(caught.value).splitlines()[1:] == [f"  - {p}" for p in caught.value.problems]
     return caught.value.problems
 
@@ -151,7 +151,7 @@ def test_paths_in_the_file_are_meant_from_its_folder(around: Surroundings) -> No
 
 def test_servers_written_inline_are_left_to_their_own_reader(around: Surroundings) -> None:
     around.say('mcp_servers: {a: {command: x, env: {TOKEN: "${UNSET}"}, disabled: true}}')
-    config = load(required=False, check_tools=tool_problems)
+    config = load(required=False, check_servers=server_problems)
     assert config.mcp_servers == {"a": {"command": "x", "env": {"TOKEN": "${UNSET}"}, "disabled": True}}
 
 
@@ -228,9 +228,3 @@ def test_the_example_is_a_configuration_and_names_every_key(around: Surroundings
         assert set(said[part]) == set(type(getattr(config, part)).model_fields)
     default = Config.model_validate({"database_url": config.database_url, "data_dir": config.data_dir})
     assert (config.session, config.jobs, config.memory) == (default.session, default.jobs, default.memory)
-
-
-def test_a_rule_for_a_tool_that_cannot_be_there_is_a_problem(around: Surroundings) -> None:
-    around.say("mcp_servers: {shop: {command: shop}}\ntools: {write_fil: {risk: deny}, shop_order: {risk: deny}}")
-    [problem] = problems()
-    assert "tools.write_fil: there is no such tool" in problem

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bot.config import Config
 from bot.config_load import ConfigError, load
-from bot.parts import tool_problems
+from bot.parts import server_problems
 from tests.bot.surroundings import Surroundings
 
 SECRET = "hunter2-hunter2"
@@ -33,7 +33,7 @@ BAD = st.sampled_from([SECRET, f"http://u:{SECRET}@h:x/", f"postgresql://u:{SECR
 def complaint(*, required: bool) -> str:
     """Return what loading complains of, or how the configuration looks in a log."""
     try:
-        config = load(required=required, check_tools=tool_problems)
+        config = load(required=required, check_servers=server_problems)
     except ConfigError as error:
         return str(error)
     return repr((config.bot_token, config.app_token, config.model.api_key))

@@ -37,7 +37,8 @@ async def report() -> tuple[int, dict[str, str]]:
 
 async def test_all_is_well_beside_a_running_bot(sim: Simulator, model: ScriptedModel, around: Surroundings) -> None:
     around.set(**on(sim, OPENAI_BASE_URL=model.base_url))
-    around.say(mcp_servers={"good": tiny("plain")})
+    rules = {"write_fil": {"risk": "deny"}, "good_echo": {"risk": "ask"}, "write_file": {"risk": "ask"}}
+    around.say(mcp_servers={"good": tiny("plain")}, tools=rules)
     team = await Team.start((sim, model), around.folder / "data", {})
     try:
         code, said = await report()
@@ -45,7 +46,8 @@ async def test_all_is_well_beside_a_running_bot(sim: Simulator, model: ScriptedM
         await team.stop()
     assert (code, [words for words in said.values() if not words.startswith("ok")]) == (0, [])
     names = ["configuration", "data folder", "files folder", "database", "bot token", "scopes", "clock", "app token"]
-    assert list(said) == [*names, "model", "MCP server good", "time zones"]
+    assert list(said) == [*names, "model", "MCP server good", "rules", "time zones"]
+    assert "no tool is called write_fil:" in said["rules"]
     assert "is at revision 0001" in said["database"]
 
 

@@ -97,6 +97,7 @@ class Door:
 
     async def decide(self, click: Clicked, button: approving.Button) -> None:
         """Record a click on an approval card."""
+        await meet(self._runner.deps, click.user, click.thread.channel)  # they may have become a guest since
         world, policy = self._world, self._policy
         pressed = await self._db.write_first(approving.press, world, policy, click.value, click.user, button)
         if pressed.tell is not None:

@@ -141,10 +141,8 @@ async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(sta
     assert workshop.begun == []
 
 
-async def test_who_became_a_guest_is_heard_no_more(team: Team, workshop: Workshop) -> None:
-    team.model.reply(calls(("deploy", {"service": "shop"})))
-    root = await team.mention("deploy", BEN)
-    [card] = await team.open_cards(root)
+async def became_guest(team: Team) -> None:
+    """Let Ben be a guest since, and what is known of him be of yesterday."""
     await team.sim.add_person(BEN, "ben", is_restricted=True)
     world = team.hermes.runner.deps.world
     await team.hermes.db.write(
@@ -152,6 +150,24 @@ async def test_who_became_a_guest_is_heard_no_more(team: Team, workshop: Worksho
             tx, replace(world.known.person(tx, world.rules.team, BEN), fetched=world.now() - 25 * 3600)
         )
     )
+
+
+async def test_who_became_a_guest_cannot_approve_what_they_asked_for(team: Team, workshop: Workshop) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})))
+    root = await team.mention("deploy", BEN)
+    [card] = await team.open_cards(root)
+    await became_guest(team)
+    await team.click(card, "hermes_approve", BEN)
+    await team.told(BEN, "may not work for you here")
+    await team.until(lambda: team.hermes.runner.busy == 0)
+    assert workshop.begun == []
+
+
+async def test_who_became_a_guest_is_heard_no_more(team: Team, workshop: Workshop) -> None:
+    team.model.reply(calls(("deploy", {"service": "shop"})))
+    root = await team.mention("deploy", BEN)
+    [card] = await team.open_cards(root)
+    await became_guest(team)
     await team.mention("!new deploy it", BEN, thread=root)
     await team.told(BEN, "may not work for you here")
     await team.click(card, "hermes_approve", BEN)

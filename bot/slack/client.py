@@ -118,9 +118,11 @@ class SlackClient:
             return ChatError("ratelimited")
         if not code:
             return ChatError("unreachable", uncertain=True)
+        if method == "auth.test":  # a start says it itself
+            return ChatError(code, uncertain=status >= 500 or code in UNCERTAIN)
         if code in TOKEN_REFUSED:
             self._note_refused(code)
-        elif isinstance(data, dict) and code.startswith("invalid_") and method != "auth.test":  # a start says it itself
+        elif isinstance(data, dict) and code.startswith("invalid_"):
             log.warning("%s was refused: %s %s", method, code, data.get("response_metadata", {}).get("messages", ""))
         return ChatError(code, uncertain=status >= 500 or code in UNCERTAIN)
 

@@ -32,8 +32,10 @@ async def refusal(hermes: HermesProcess) -> tuple[int, str]:
 
 
 async def test_a_wrong_bot_token(sim: Simulator, tmp_path: Path) -> None:
-    code, said = await refusal(HermesProcess(tmp_path, "run", **on(sim, SLACK_BOT_TOKEN="xoxb-wrong-1")))
+    hermes = HermesProcess(tmp_path, "run", **on(sim, SLACK_BOT_TOKEN="xoxb-wrong-1"))
+    code, said = await refusal(hermes)
     assert (code, said[:57]) == (1, "hermes: SLACK_BOT_TOKEN is not accepted (invalid_auth): c")
+    assert hermes.err.splitlines() == [said], "it is said once, not in the log as well"
 
 
 async def test_a_wrong_app_token(sim: Simulator, tmp_path: Path) -> None:

@@ -232,8 +232,7 @@ class Actor:
         try:
             await self.deps.ready()  # in a later step as well: it may be the first of this process
             reply = await self._voice.reply(self._known())
-            # A memory may have been forgotten meanwhile, however short that was.
-            if packet is not None and (packet.memories or clock() - began > FRESH_SECONDS):
+            if clock() - began > FRESH_SECONDS:
                 packet = None
             event: Event = await ask(self.deps, self.id, act, reply, packet)
             if isinstance(event, Replied) and event.calls:

@@ -5,13 +5,13 @@ than an uncertain delivery and not recorded is that delivery.
 """
 
 import logging
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.ports import Button, ChatError, Posted
 from bot.session.acquaintances import Acquaintances
 from bot.session.deps import Deps
+from bot.session.slacktext import letters
 from bot.session.transition import at_rest
 from bot.session.voice import end_word, listener, status_of
 from bot.texts import say
@@ -201,4 +201,4 @@ def ends_with(shown: str, text: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text) or text.strip()
+    return letters(text) or text.strip()

@@ -24,13 +24,15 @@ class Packet:
     unknown: frozenset[str]
 
 
-def read_packet(
-    tx: Tx, session: str | Session, number: int, known: Acquaintances, opened: Turn | None = None
-) -> Packet:
-    """Read what a request for turn `number` needs; `opened` is that turn where the same transaction opened it."""
-    state = sessions.load(tx, session) if isinstance(session, str) else session
+def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Packet:
+    """Read what a request for turn `number` needs."""
+    state = sessions.load(tx, session)
+    return packet_of(tx, state, turns.get(tx, session, number) or Turn(session, number, state.requester), known)
+
+
+def packet_of(tx: Tx, state: Session, turn: Turn, known: Acquaintances) -> Packet:
+    """Read what a request needs beside a session and a turn that are at hand."""
     beside = sessions.context_of(tx, state.id)
-    turn = opened or turns.get(tx, state.id, number) or Turn(state.id, number, state.requester)
     person = known.person(tx, state.thread.team, turn.requester)
     where = known.place(tx, state.thread.team, state.thread.channel)
     memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()

@@ -48,6 +48,11 @@ def without_address(text: str, me: str) -> str:
     return re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,，]*(?:：|:(?![\w+'-]+:))?\s*", "", text)
 
 
+def letters(text: str) -> str:
+    """Return the letters and digits alone: Slack shows Markdown in its own form."""
+    return re.sub(r"[\W_]+", "", text)
+
+
 def clean(text: str) -> str:
     """Join surrogate halves, replace lone ones by U+FFFD, and drop NUL bytes: neither survives a JSON API."""
     if "\x00" in text:

@@ -8,7 +8,7 @@ from bot.session import apply
 from bot.session.dispatch import Dispatch, read_dispatch
 from bot.session.effects import Act, Append, AskModel, Effect, RunTool
 from bot.session.events import Decided, Event, InboxTaken, Resumed, Stopped
-from bot.session.packet import Packet, read_packet
+from bot.session.packet import Packet, packet_of
 from bot.session.rows import Needs, read_waiting
 from bot.session.transition import at_rest, transition
 from bot.session.world import Spoken, World
@@ -31,7 +31,7 @@ class Advanced:
     successor: str | None  # the session that `!new` opened
     notices: bool  # messages other than answers are owed
     ended: tuple[tuple[str, float], ...]  # outcome and seconds at work of turns that ended
-    packet: Packet | None  # of the request that is to be made
+    packet: Packet | None  # of the request that is to be made, where it may be read before
     dispatches: Mapping[str, Dispatch]  # of the calls that are to be run, by id
 
 
@@ -64,7 +64,6 @@ class _Transaction:
     def result(self, needs: Needs, successor: str | None) -> Advanced:
         """Return what is to be done after the commit."""
         done, session, known = self.done, self.session, self.world.known
-        asks = [act.turn for act in done.acts if isinstance(act, AskModel)]
         runs = [act.call for act in done.acts if isinstance(act, RunTool)]
         return Advanced(
             session,
@@ -76,9 +75,18 @@ class _Transaction:
             successor=successor,
             notices=self.notices,
             ended=tuple(done.ended),
-            packet=read_packet(self.tx, session, asks[-1], known, done.opened) if asks else None,
+            packet=self._packet(),
             dispatches={call: read_dispatch(self.tx, call, session, known) for call in runs},
         )
+
+    def _packet(self) -> Packet | None:
+        """Read what the request is made of; with memories it is read when it is made, for one may be forgotten."""
+        for act in self.done.acts:
+            if isinstance(act, AskModel):
+                turn = self.done.opened or turns.get(self.tx, self.session.id, act.turn)
+                if turn is not None and not turn.memories:
+                    return packet_of(self.tx, self.session, turn, self.world.known)
+        return None
 
     def store(self) -> None:
         apply.finish(self.tx, self.world, self.session, self.done)

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import Sequence
 
 from bot.ports import ChatError, ReplySpec, SessionStatus
+from bot.session.slacktext import letters
 from bot.slack.blocks import answer_blocks
 from bot.slack.chunks import chunks, task_cards
 from bot.slack.client import Args
@@ -254,11 +254,6 @@ class Stream:
         if self._live:
             self._live = False
             self.page.desk.live -= 1
-
-
-def letters(text: str) -> str:
-    """Return the letters and digits alone: Slack shows Markdown in its own form."""
-    return re.sub(r"[\W_]+", "", text)
 
 
 async def _start(desk: Desk, spec: ReplySpec, items: Sequence[Item]) -> str:

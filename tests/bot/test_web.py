@@ -85,7 +85,7 @@ async def test_readiness_says_what_is_missing() -> None:
 
 async def test_a_check_that_hangs_is_not_ready() -> None:
     async def checks() -> dict[str, bool]:
-        await asyncio.sleep(3600)
+        await asyncio.Event().wait()  # never set
         return {}
 
     async def text() -> bytes:

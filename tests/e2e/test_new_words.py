@@ -18,10 +18,16 @@ def open_sessions(tx: Any) -> list[str]:
     return [row.id for row in tx.execute(select(table).where(table.c.closed.is_(False)))]
 
 
-async def test_two_new_conversations_at_once_leave_one_open(team: Team) -> None:
+async def before_a_stranger(team: Team) -> str:
+    """Return a thread with an answer in it, while nobody new can be looked up."""
     root = await team.mention("hello")
     await team.answer(root)
     await team.sim.fail_next("users.info", error="access_denied", count=50)
+    return root
+
+
+async def test_two_new_conversations_at_once_leave_one_open(team: Team) -> None:
+    root = await before_a_stranger(team)
     await team.mention("!new first words", BEN, thread=root)
     await team.mention("!new second words", BEN, thread=root)
     await team.sim.wait_settled()
@@ -34,9 +40,7 @@ async def test_two_new_conversations_at_once_leave_one_open(team: Team) -> None:
 
 
 async def test_words_and_what_follows_them_wait_for_one_look_up_and_are_answered_together(team: Team) -> None:
-    root = await team.mention("hello")
-    await team.answer(root)
-    await team.sim.fail_next("users.info", error="access_denied", count=50)
+    root = await before_a_stranger(team)
     await team.mention("!new first words", BEN, thread=root)
     await team.mention("further words", BEN, thread=root)
     await team.sim.wait_settled()
@@ -48,9 +52,7 @@ async def test_words_and_what_follows_them_wait_for_one_look_up_and_are_answered
 
 
 async def test_words_that_are_deleted_before_they_are_obeyed_are_never_answered(team: Team) -> None:
-    root = await team.mention("hello")
-    await team.answer(root)
-    await team.sim.fail_next("users.info", error="access_denied", count=50)
+    root = await before_a_stranger(team)
     ts = await team.mention("!new deploy it all", BEN, thread=root)
     await team.sim.wait_settled()
     await team.sim.delete(BEN, GENERAL, ts)
@@ -62,9 +64,7 @@ async def test_words_that_are_deleted_before_they_are_obeyed_are_never_answered(
 
 
 async def test_words_that_are_edited_before_they_are_obeyed_are_answered_as_they_are_now(team: Team) -> None:
-    root = await team.mention("hello")
-    await team.answer(root)
-    await team.sim.fail_next("users.info", error="access_denied", count=50)
+    root = await before_a_stranger(team)
     ts = await team.mention("!new buy ten", BEN, thread=root)
     await team.sim.wait_settled()
     await team.sim.edit(BEN, GENERAL, ts, "@hermes !new buy two")
@@ -150,9 +150,7 @@ async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> N
 
 async def test_two_new_conversations_that_an_earlier_process_left_are_one(start: Start) -> None:
     team = await start()
-    root = await team.mention("hello")
-    await team.answer(root)
-    await team.sim.fail_next("users.info", error="access_denied", count=50)
+    root = await before_a_stranger(team)
     await team.mention("!new do it", BEN, thread=root)
     await team.mention("!new do that", BEN, thread=root)
     await team.sim.wait_settled()

@@ -1,5 +1,6 @@
 """A restart leaves MCP servers connecting while what was owed is taken up: no call is lost to that."""
 
+from bot.simulator.sight import Seen
 from tests.e2e.conftest import Start
 from tests.fakes.mcp_bench import tiny
 from tests.fakes.model_script import calls, text
@@ -7,12 +8,18 @@ from tests.fakes.model_script import calls, text
 ASKS = {"mcp_servers": {"shop": tiny("writes")}}
 
 
-async def test_an_approved_call_waits_for_its_server_after_a_restart(start: Start) -> None:
+async def asked(start: Start) -> tuple[str, Seen]:
+    """Leave a thread whose call waits for a decision while Hermes is down."""
     team = await start(**ASKS)
     team.model.reply(calls(("shop_echo", {})), text("Ordered."))
     root = await team.mention("order it")
     [card] = await team.open_cards(root)
     await team.stop()
+    return root, card
+
+
+async def test_an_approved_call_waits_for_its_server_after_a_restart(start: Start) -> None:
+    root, card = await asked(start)
     team = await start(**ASKS)
     await team.click(card, "hermes_approve")
     assert await team.answer(root, lambda said: "Ordered." in said)
@@ -20,11 +27,7 @@ async def test_an_approved_call_waits_for_its_server_after_a_restart(start: Star
 
 
 async def test_a_later_step_has_the_servers_tools_after_a_restart(start: Start) -> None:
-    team = await start(**ASKS)
-    team.model.reply(calls(("shop_echo", {})), text("Ordered."))
-    root = await team.mention("order it")
-    [card] = await team.open_cards(root)
-    await team.stop()
+    root, card = await asked(start)
     team = await start(**ASKS)
     await team.click(card, "hermes_deny")
     assert await team.answer(root, lambda said: "Ordered." in said)
@@ -32,11 +35,7 @@ async def test_a_later_step_has_the_servers_tools_after_a_restart(start: Start) 
 
 
 async def test_a_call_that_waits_for_its_server_is_stopped_at_once(start: Start) -> None:
-    team = await start(**ASKS)
-    team.model.reply(calls(("shop_echo", {})), text("Ordered."))
-    root = await team.mention("order it")
-    [card] = await team.open_cards(root)
-    await team.stop()
+    root, card = await asked(start)
     team = await start(mcp_servers={"shop": tiny("mute")})
     await team.click(card, "hermes_approve")
     await team.shown(card, "Approved by")

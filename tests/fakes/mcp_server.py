@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ async def stubborn() -> int:
 
 def stand_still(file: str) -> None:
     Path(file).write_text("here")
-    time.sleep(600)
+    threading.Event().wait(600)  # until it is killed
 
 
 @server.tool()

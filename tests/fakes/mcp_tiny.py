@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,8 @@ def main() -> None:
     if MODE == "once" and Path(sys.argv[2]).exists():
         sys.exit("only once")
     if MODE == "mute":
-        time.sleep(600)
+        sys.stdin.read()  # it hears all to the end, and says nothing
+        sys.exit()
     if MODE == "garbage":
         print("Welcome!", flush=True)  # noqa: T201 - a common mistake of servers, repeated here
     lists = 0

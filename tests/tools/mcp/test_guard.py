@@ -32,7 +32,7 @@ async def main(what, file):
             while not os.path.exists(file):
                 await asyncio.sleep(0.01)
         print(server, child, detached, flush=True)
-        await asyncio.sleep(600)
+        await asyncio.wait_for(asyncio.Event().wait(), 600)  # until it is killed
 
 asyncio.run(main(*sys.argv[1:]))
 """

@@ -102,7 +102,7 @@ class Reply(Protocol):
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         """Close the message with a short word on why it ends here, or post the word. Raises ChatError.
 
-        Text that was not shown yet and is not committed is dropped; open cards are closed as failed, with the word.
+        The text fed so far is shown whole, for that is what is recorded; open cards are closed as failed, with it.
         """
 
     async def pause(self, status: SessionStatus = "suspended") -> None:

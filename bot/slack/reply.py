@@ -56,7 +56,6 @@ class LiveReply:
 
     async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
         await self._still()
-        self._script.drop()
         await self._end(status, self._wind_up(status, word))
 
     async def pause(self, status: SessionStatus = "suspended") -> None:

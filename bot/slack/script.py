@@ -106,10 +106,6 @@ class Script:
         self.step = whole
         self._release()
 
-    def drop(self) -> None:
-        """Forget what was not taken of the current step: it is not committed."""
-        self.step = self.step[: self._taken]
-
     def take(self, room: int, shown: str, *, final: bool = False) -> Piece:
         """Return what fits into `room` characters after `shown`; of a growing step only whole words, not the last.
 

@@ -1,5 +1,7 @@
 """The live answer on native streams, in good weather."""
 
+import pytest
+
 from bot.simulator.server import Simulator
 from bot.slack.chat import SlackChat
 from tests.bot.slack.stage import Stage
@@ -121,6 +123,14 @@ async def test_an_interrupted_answer_says_why_and_its_cards_are_closed(stage: St
     assert [t.status for t in seen.tasks] == ["error"]
     assert seen.streaming_state == "completed"
     assert stage.status() == "active"
+
+
+@pytest.mark.parametrize("said", ["The code is 4711.", "The code is 4711 and nothing else at all."])
+async def test_what_was_said_before_an_interruption_is_shown_whole(stage: Stage, said: str) -> None:
+    reply = stage.reply()
+    reply.text(said)
+    await reply.interrupt("stopped by Ana")
+    assert stage.whole() == f"{said} _— stopped by Ana —_"
 
 
 async def test_a_card_that_has_just_ended_keeps_its_end_when_the_answer_closes(stage: Stage) -> None:

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from bot.config import Config
-from bot.config_file import variables
-from bot.jobs import Jobs, JobSettings
-from bot.lock import InstanceLock
-from bot.metrics import Metrics, Stored
-from bot.parts import (
+from bot.component_settings import (
     engine_settings,
     model_of,
     outside_link,
@@ -29,29 +24,34 @@ from bot.parts import (
     unborne,
     unwritable,
 )
-from bot.ports import ChatError, Clock
-from bot.servers import hub_of
-from bot.session import approving
-from bot.session.acquaintances import Acquaintances
-from bot.session.commands import Commands
-from bot.session.deps import Deps
-from bot.session.door import Door
-from bot.session.prompt import version
-from bot.session.runner import Runner
-from bot.session.world import World
-from bot.slack.chat import SlackChat
-from bot.web import OutsideView, has_room
-from handlers.register import register
-from handlers.socket import Socket, SocketError, check_app_token
+from bot.config.schema import Config
+from bot.config.yaml_file import variables
+from bot.jobs.scheduler import Jobs, JobSettings
+from bot.mcp_loader import hub_of
+from bot.ops.http_endpoints import OutsideView, has_room
+from bot.ops.instance_lock import InstanceLock
+from bot.ops.metrics import Metrics, Stored
+from bot.session.engine.runner import Runner
+from bot.session.hermes_commands import Commands
+from bot.session.intake.gateway import Door
+from bot.session.model_call.system_prompt import version
+from bot.session.people_cache import Acquaintances
+from bot.session.services import Deps
+from bot.session.tool_calls import approval_clicks
+from bot.session.workspace import World
+from bot.slack.slack_chat import SlackChat
+from handlers.listeners import register
+from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
-from storage.db import Database, StorageError, Tx, sqlite_path
+from storage.database import Database, StorageError, Tx, sqlite_path
 from storage.migrate import migrate
+from tools.context import ChatError, Clock
 from tools.declaration import Tool
 from tools.executor import Executor
 from tools.registry import Registry
 
 if TYPE_CHECKING:
-    from tools.mcp.hub import Hub
+    from tools.mcp.server_hub import Hub
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -236,7 +236,7 @@ class Hermes:
     # --- what others ask of us
 
     async def _expire(self) -> None:
-        for session in await self.db.write(approving.expire, self.runner.deps.world):
+        for session in await self.db.write(approval_clicks.expire, self.runner.deps.world):
             self.runner.wake(session)
 
     async def _checks(self) -> dict[str, bool]:

@@ -1,15 +1,11 @@
-"""The seams to what costs money or a network, and what a tool may reach. Everything else is called directly."""
+"""The interfaces to Slack and to the model. Tests pass in their own; everything else is called directly."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from storage.db import Database
-from storage.records import Approval, Person, Place, Thread
-
-Clock = Callable[[], float]
-"""Seconds since 1970, UTC. Injected everywhere, so that tests own the time."""
+from storage.records import Approval, Thread
+from tools.context import ModelCall, ToolChat
 
 TaskStatus = Literal["in_progress", "complete", "error"]
 SessionStatus = Literal["processing", "active", "suspended", "closed"]
@@ -26,32 +22,6 @@ class Button:
 
 
 # --- Slack, outward -----------------------------------------------------------------------------------------------
-
-
-class ChatError(Exception):
-    """Slack did not do what was asked.
-
-    `code` is Slack's error word (or "unreachable"); `uncertain` means that it may have been done all the same.
-    """
-
-    def __init__(self, code: str, *, uncertain: bool = False) -> None:
-        super().__init__(code)
-        self.code = code
-        self.uncertain = uncertain
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """A message read back from Slack; `key` and `part` are those of the delivery in its metadata, if it bears any."""
-
-    ts: str
-    user: str
-    text: str
-    ours: bool
-    bot: bool = False
-    key: str | None = None
-    streaming: bool = False
-    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,17 +85,10 @@ class Reply(Protocol):
         """Let go without a word (shutdown): flush, stop the stream, wait for the sender task. Never raises."""
 
 
-class Chat(Protocol):
+class Chat(ToolChat, Protocol):
     """Slack, outward. Methods raise ChatError unless they say otherwise; each has a timeout of its own."""
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
-    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
-        """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
-
-        A message whose answer was lost is looked for by `key` and its part before it is posted again. The parts that
-        are `standing` there from an earlier try are left out.
-        """
-
     async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Post what only `user` sees, in the thread, with buttons under it."""
 
@@ -136,18 +99,12 @@ class Chat(Protocol):
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         """Show the session's status. Never raises: a status failure must not fail a turn."""
 
-    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
-    async def person(self, team: str, user: str) -> Person: ...
-    async def place(self, team: str, channel: str) -> Place: ...
     async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         """Stop a stream left open by an earlier process and mark it with `word`; twice does no harm.
 
         `open_calls`, as id and name, were at work then: their task cards must not stay so for ever.
         A message that is no open stream is marked by an edit, and loses its buttons.
         """
-
-    async def permalink(self, channel: str, ts: str) -> str | None:
-        """None where Slack gives none. Never raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +145,6 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCall:
-    """A tool call as the model wrote it; `arguments` is unparsed text."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens as the server counted them; zeros where it does not say."""
 
@@ -233,22 +181,3 @@ class Model(Protocol):
 
     async def check(self) -> None:
         """Make the cheapest request that proves endpoint, key and name. Raises ModelError."""
-
-
-# --- what a tool may reach -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToolContext:
-    """Given to each tool that asks for it. `key` is the idempotency key, the same for each attempt of one call."""
-
-    person: Person
-    place: Place
-    thread: Thread
-    source_ts: str
-    turn: int
-    key: str
-    chat: Chat
-    db: Database
-    now: Clock
-    files_root: Path

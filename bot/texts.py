@@ -184,13 +184,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.decision.allow": ("runs at once", "直接执行"),
     "tool.decision.ask": ("asks first", "先征得同意"),
     "tool.decision.deny": ("not allowed", "不允许"),
-    "tool.line.current_time": ("Tells date and time in any time zone.", "查询任意时区的日期和时间。"),
-    "tool.line.read_thread": ("Reads the latest messages of this thread.", "读取本消息列的最新消息。"),
-    "tool.line.post_message": ("Posts a message in a channel.", "在频道中发布消息。"),
-    "tool.line.list_directory": ("Lists files in Hermes's folder.", "列出 Hermes 文件夹中的文件。"),
-    "tool.line.search_files": ("Finds text in the files of Hermes's folder.", "在 Hermes 文件夹的文件中查找文本。"),
-    "tool.line.read_file": ("Reads a text file in Hermes's folder.", "读取 Hermes 文件夹中的文本文件。"),
-    "tool.line.write_file": ("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
     # --- memory and commands
     "command.help": (
         "**What I understand**\n"
@@ -231,9 +224,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "phase.awaiting_confirmation": ("waits for a decision", "等待决定"),
     "phase.reasoning": ("is thinking", "正在思考"),
     "phase.waiting_tool": ("is using a tool", "正在使用工具"),
-    "tool.line.remember": ("Keeps a fact that you asked it to keep.", "记住您要求记住的内容。"),
-    "tool.line.recall": ("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"),
-    "tool.line.forget": ("Deletes one of your memories for good.", "永久删除您的一条记忆。"),
     "memory.help": (
         "**Your memories**\n"
         "- `/memory list` all of them, with their ids\n"

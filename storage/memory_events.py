@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
-from storage.db import Tx
+from storage.database import Tx
 from storage.memory_tables import memory_events
 from storage.records import Memory
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection as Tx
 from sqlalchemy import inspect, text
 
-from storage.db import Database, StorageError
+from storage.database import Database, StorageError
 
 HEAD = "0001"  # a test compares it with Alembic's own head
 SCRIPTS = Path(__file__).parent / "migrations"

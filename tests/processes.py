@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bot import cli
+from bot.cli import main
 from bot.simulator.server import Simulator
 from tests.waiting import until
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["bot.cli", "tests.processes"])
+FORKS.set_forkserver_preload(["bot.cli.main", "tests.processes"])
 CAPABILITY_VERSION_3 = 0x20080522  # <linux/capability.h>
 BOT_TOKEN, APP_TOKEN, KEY = "xoxb-simulator", "xapp-simulator", "key-of-the-model-42"
 
@@ -30,7 +30,7 @@ def run_hermes(arguments: list[str], env: dict[str, str], folder: str) -> None:
         os.dup2(os.open(f"{name}.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
     sys.argv = ["hermes", *arguments]
     sys.stdout, sys.stderr = (os.fdopen(n, "w", buffering=1, closefd=False) for n in (1, 2))
-    cli.main()
+    main.main()
 
 
 def run_bound(arguments: list[str], env: dict[str, str], folder: str) -> None:

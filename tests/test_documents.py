@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from bot.config import Config, Environment, ToolsConfig
+from bot.config.schema import Config, Environment, ToolsConfig
 from tools.declaration import Tool
 
 ROOT = Path(__file__).parent.parent

@@ -7,15 +7,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("bot", "handlers", "tools", "storage", "tests")
-MAX_FILE_LINES = 300
+MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 40
 MAX_PARAMETERS = 7
 OURS = ("bot.", "handlers.", "tools.", "storage.")
 
-# A file that may be longer stands here with its reason.
-LONG_FILES: dict[str, str] = {
-    "bot/texts.py": "a table: every sentence in two languages, in one place so that none is forgotten",
-}
+# A file that may be longer is listed here with its reason.
+LONG_FILES: dict[str, str] = {}
 # Migrations are written once and never refactored.
 EXEMPT = ("storage/migrations/versions/",)
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bot.ports import ToolContext
 from storage.records import Decision, Effect
-from tools.signature import MismatchError, Signature, read_signature
+from tools.context import ToolContext
+from tools.function_schema import MismatchError, Signature, read_signature
 
 
 class ToolError(Exception):
@@ -36,7 +36,8 @@ class Tool:
     None for `timeout_s`, `retries` or `result_limit` means the configured default. `source` is "built-in" or
     "mcp:<server>". `outward`: it speaks to people or systems outside this thread. `check` returns what is wrong with
     arguments that fit the schema (rules that JSON Schema cannot say), or None. `default_decision` replaces what the
-    effect implies where the configuration is silent; it needs a reason beside it.
+    effect implies where the configuration is silent; it needs a reason beside it. `summary` is one line for people, in
+    English and in Chinese; without it they read the first line of the description.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Tool:
     outward: bool = False
     check: Callable[[dict[str, Any]], str | None] | None = None
     default_decision: Decision | None = None
+    summary: tuple[str, str] | None = None
 
     @property
     def repeatable(self) -> bool:
@@ -71,6 +73,7 @@ def tool(
     outward: bool = False,
     name: str | None = None,
     default_decision: Decision | None = None,
+    summary: tuple[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a typed function; a sync one runs in a thread.
 
@@ -95,6 +98,7 @@ def tool(
             outward=outward,
             check=signature.problem,
             default_decision=default_decision,
+            summary=summary,
         )
 
     return declare

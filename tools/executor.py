@@ -16,13 +16,13 @@ import random
 import traceback
 from collections.abc import Awaitable, Callable
 
-from bot.ports import Clock, ToolContext
 from storage.records import ToolCall
+from tools.attempt_outcome import Ending, Stopped, may_retry, not_run, outcome_of
+from tools.call_review import Outcome
+from tools.context import Clock, ToolContext
 from tools.declaration import Tool, ToolError
-from tools.policy import Policy
 from tools.race import first_of
-from tools.result import Ending, Stopped, may_retry, not_run, outcome_of
-from tools.review import Outcome
+from tools.tool_policy import Policy
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bot.texts import TEXTS, say
 from storage.records import Decision, Effect
-from tools.arguments import Checker, SchemaError
+from tools.argument_validation import Checker, SchemaError
 from tools.declaration import Tool
-from tools.policy import Policy
-from tools.signature import NAME
-from tools.text import brief
+from tools.function_schema import NAME
+from tools.text_cleanup import brief
+from tools.tool_policy import Policy
 
 # Keys of their own under `tools:` in the configuration, and the pair by which a late outcome joins a conversation.
 RESERVED = frozenset({"defaults", "files_root", "extra", "offer_max", "approval_result"})
@@ -21,15 +20,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """One line of `/hermes tools`: the words are in the reader's language, `effect` and `decision` are not."""
+    """One line of `/hermes tools`. `summary` is in English and in Chinese."""
 
     name: str
     effect: Effect
     decision: Decision
     source: str
-    line: str
-    effect_word: str
-    decision_word: str
+    summary: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +83,9 @@ class Registry:
         """Return the names of all available tools, denied ones included, in their order."""
         return tuple(self._held)
 
-    def describe(self, locale: str) -> list[ToolRow]:
-        """Return a row for each available tool, in their order, for a reader of `locale`."""
-        return [self._row(held.tool, locale) for held in self._held.values()]
+    def describe(self) -> list[ToolRow]:
+        """Return a row for each available tool, in their order."""
+        return [self._row(held.tool) for held in self._held.values()]
 
     def _add(self, tool: Tool) -> str:
         """Take a tool in; return why not, or an empty string."""
@@ -114,16 +111,7 @@ class Registry:
         offered = [held for held in self._held.values() if self._policy.configured(held.tool) != "deny"]
         self._schemas = tuple(held.schema for held in offered)
 
-    def _row(self, tool: Tool, locale: str) -> ToolRow:
-        decision = self._policy.configured(tool)
-        key = f"tool.line.{tool.name}"
-        known = tool.source == "built-in" and key in TEXTS
-        return ToolRow(
-            name=tool.name,
-            effect=tool.effect,
-            decision=decision,
-            source=tool.source,
-            line=say(key, locale) if known else brief(tool.description.partition("\n")[0], 120),
-            effect_word=say(f"tool.effect.{tool.effect}", locale),
-            decision_word=say(f"tool.decision.{decision}", locale),
-        )
+    def _row(self, tool: Tool) -> ToolRow:
+        described = brief(tool.description.partition("\n")[0], 120)
+        summary = tool.summary or (described, described)
+        return ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary)

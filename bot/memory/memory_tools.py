@@ -3,14 +3,14 @@
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
 
-from bot.memory import listing, memories, policy
-from bot.memory.dates import zone
-from bot.memory.memories import RefusedError, Source
+from bot.memory import memory_actions, memory_format, policy
+from bot.memory.date_ranges import zone
+from bot.memory.memory_actions import RefusedError, Source
 from bot.memory.recall import recall as best
-from bot.ports import ToolContext
-from storage.db import Tx
+from storage.database import Tx
 from storage.memories import used
 from storage.records import Memory, Person, Place
+from tools.context import ToolContext
 from tools.declaration import Tool, ToolError, tool
 
 FOUND = 10
@@ -19,7 +19,12 @@ FOUND = 10
 # A memory is written only because the requester asked for it; asking again with a card would be one question too many.
 # It stays within the place's audience, secrets are refused, and the owner sees, edits and deletes it with /memory.
 # Where that is not wanted, `tools: {remember: {risk: ask}}`.
-@tool(effect="write", idempotent=True, default_decision="allow")
+@tool(
+    effect="write",
+    idempotent=True,
+    default_decision="allow",
+    summary=("Keeps a fact that you asked it to keep.", "记住您要求记住的内容。"),
+)
 async def remember(
     context: ToolContext,
     content: Annotated[str, "The fact as one self-contained sentence in the person's language, with names, not 'it'."],
@@ -34,8 +39,8 @@ async def remember(
     link = await context.chat.permalink(context.place.channel, context.source_ts) if context.source_ts else None
     source = Source(context.place.channel, context.source_ts or None, link)
 
-    def keep(tx: Tx) -> memories.Remembered:
-        return memories.remember(
+    def keep(tx: Tx) -> memory_actions.Remembered:
+        return memory_actions.remember(
             tx, context.person, context.place, content, context.now(), type=type, valid_until=end, source=source
         )
 
@@ -46,7 +51,7 @@ async def remember(
     return {**_shown(kept.memory, context), "already_known": kept.known}
 
 
-@tool(effect="read")
+@tool(effect="read", summary=("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"))
 async def recall(
     context: ToolContext, query: Annotated[str, "Words to look for, in the language they were probably said in."]
 ) -> list[dict[str, Any]]:
@@ -56,7 +61,7 @@ async def recall(
     def find(tx: Tx) -> tuple[Memory, ...]:
         now = context.now()
         first = best(tx, context.person, context.place, query, FOUND, now)
-        others = memories.search(tx, context.person, query, limit=FOUND, place=context.place)
+        others = memory_actions.search(tx, context.person, query, limit=FOUND, place=context.place)
         live = [m for m in others if m.status == "active" and not policy.ended(m, now)]
         return tuple({m.id: m for m in (*first, *live)}.values())[:FOUND]
 
@@ -67,7 +72,7 @@ async def recall(
     return [_shown(memory, context) for memory in found]
 
 
-@tool(effect="danger", idempotent=True)
+@tool(effect="danger", idempotent=True, summary=("Deletes one of your memories for good.", "永久删除您的一条记忆。"))
 async def forget(
     context: ToolContext,
     id: Annotated[str, "The memory's id of four characters, as recall shows it."],  # noqa: A002 (the model's word)
@@ -86,7 +91,7 @@ def memory_tools() -> tuple[Tool, ...]:
 
 
 def _forget_shown(tx: Tx, person: Person, place: Place, short_id: str, content: str, now: float) -> dict[str, Any]:
-    memory = memories.get(tx, person, short_id)
+    memory = memory_actions.get(tx, person, short_id)
     seen = policy.reader_at(person, place) and memory is not None
     if memory is None or not seen or not policy.visible(memory.audience, memory.owner, person.id, place):
         raise ToolError(
@@ -100,7 +105,7 @@ def _forget_shown(tx: Tx, person: Person, place: Place, short_id: str, content: 
             "The memory with this id says something else.",
             suggestion="Call recall and pass the content exactly as shown.",
         )
-    memories.forget(tx, person, short_id, now)
+    memory_actions.forget(tx, person, short_id, now)
     return {"forgotten": memory.short_id}
 
 
@@ -109,10 +114,10 @@ def _shown(memory: Memory, context: ToolContext) -> dict[str, Any]:
         "id": memory.short_id,
         "content": memory.content,
         "type": memory.type,
-        "since": listing.day(memory.created, context.person),
+        "since": memory_format.day(memory.created, context.person),
     }
     if memory.valid_until is not None:
-        shown["until"] = listing.day(memory.valid_until - 1, context.person)
+        shown["until"] = memory_format.day(memory.valid_until - 1, context.person)
     return shown
 
 

@@ -1,8 +1,8 @@
 """Which memories a turn gets: the owner inside the search, the audience in the query, the ranking in `policy`."""
 
-from bot.memory import dates, policy, words
+from bot.memory import date_ranges, policy, search_terms
 from storage import memories
-from storage.db import Tx
+from storage.database import Tx
 from storage.records import Memory, Person, Place
 
 CANDIDATES = 24  # enough that ranking sees every plausible one, few enough to stay within milliseconds
@@ -36,13 +36,13 @@ def again(tx: Tx, person: Person | None, place: Place | None, ids: tuple[int, ..
 
 def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> list[tuple[Memory, float, bool]]:
     who, may = (person.team, person.id), policy.audiences_at(place)
-    asked = words.terms(query)
-    hits = memories.search(tx, *who, words.match(asked), limit=CANDIDATES, audiences=may, live=now)
+    asked = search_terms.terms(query)
+    hits = memories.search(tx, *who, search_terms.match(asked), limit=CANDIDATES, audiences=may, live=now)
     best = max((h.score for h in hits), default=0.0)
-    found = {h.memory.id: (h.score / best if best > 0 else 0.0, words.coverage(h.marked, asked)) for h in hits}
+    found = {h.memory.id: (h.score / best if best > 0 else 0.0, search_terms.coverage(h.marked, asked)) for h in hits}
     candidates = {h.memory.id: h.memory for h in hits}
     dated: set[int] = set()
-    for start, end in dates.ranges(query, now, person.timezone):
+    for start, end in date_ranges.ranges(query, now, person.timezone):
         for memory in memories.in_time(tx, *who, start, end, limit=CANDIDATES, audiences=may, live=now):
             candidates.setdefault(memory.id, memory)
             dated.add(memory.id)

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot.app import Hermes
-from bot.config import Config
+from bot.config.schema import Config
 
 
 def config(folder: str, slack: str, model: str) -> Config:

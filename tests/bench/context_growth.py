@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bot.session.tokens import count
+from bot.session.token_estimate import count
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
 from tests.e2e.team import Team

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bot.model.adapter import ModelSettings, OpenAIModel
+from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelRequest
 
 

@@ -12,15 +12,15 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.app import Hermes
-from bot.session.events import Replied
-from bot.session.intake import receive
-from bot.session.runner import Runner
-from bot.session.step import advance
-from bot.session.world import World
+from bot.session.engine.runner import Runner
+from bot.session.engine.transaction import advance
+from bot.session.intake.ingest import receive
+from bot.session.machine.events import Replied
+from bot.session.workspace import World
 from bot.simulator.remote import RemoteSimulator
-from bot.slack.chat import SlackChat
-from storage import deliveries, people
-from storage.db import Tx
+from bot.slack.slack_chat import SlackChat
+from storage import deliveries, people_and_places
+from storage.database import Tx
 from storage.records import Incoming, Person, Place
 from tests.bench.bot import config
 from tests.bench.stage import end, first_line, launch
@@ -72,8 +72,8 @@ class Resumed(Hermes):
 
 def meet(tx: Tx, now: float) -> None:
     """Know who speaks, and where."""
-    people.put_person(tx, Person(TEAM, ANA, "Ana", fetched=now))
-    people.put_place(tx, Place(TEAM, CHANNEL, "public"), now)
+    people_and_places.put_person(tx, Person(TEAM, ANA, "Ana", fetched=now))
+    people_and_places.put_place(tx, Place(TEAM, CHANNEL, "public"), now)
 
 
 def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:

@@ -9,8 +9,8 @@ import signal
 import sys
 from typing import Any
 
-import tools.mcp.hub  # noqa: F401 - loaded on demand by the bot: here for speed
-from bot.cli import main
+import tools.mcp.server_hub  # noqa: F401 - loaded on demand by the bot: here for speed
+from bot.cli.main import main
 
 
 def child(order: dict[str, Any]) -> None:

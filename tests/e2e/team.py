@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from bot.app import Hermes
-from bot.config import Config
+from bot.config.schema import Config
 from bot.simulator.answers import Answer
 from bot.simulator.server import Simulator
 from bot.simulator.sight import Seen

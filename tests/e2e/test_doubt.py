@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.session.approving import press
+from bot.session.tool_calls.approval_clicks import press
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop

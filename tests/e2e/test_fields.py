@@ -1,7 +1,7 @@
 """Fields that the configuration names are filled after the answer and used in the next turn."""
 
 from storage import sessions
-from storage.db import Tx
+from storage.database import Tx
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, GENERAL
 from tests.fakes.model_script import text

@@ -1,7 +1,7 @@
 """Cards that someone deleted: an open question is asked again, a settled one is owed no more."""
 
 from storage import approvals, sessions
-from storage.db import Tx
+from storage.database import Tx
 from storage.records import Approval
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, HERMES, Team

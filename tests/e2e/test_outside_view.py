@@ -6,7 +6,7 @@ import logging
 import aiohttp
 import pytest
 
-from bot.logs import JsonLines
+from bot.ops.logs import JsonLines
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, GENERAL, Team
 from tests.fakes.mcp_bench import tiny

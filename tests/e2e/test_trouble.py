@@ -3,7 +3,7 @@
 import pytest
 
 from storage import sessions
-from storage.db import Tx
+from storage.database import Tx
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, GENERAL, Team
 from tests.e2e.test_stop import speaking

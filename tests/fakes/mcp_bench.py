@@ -11,9 +11,9 @@ from typing import Any
 
 from tests.waiting import until
 from tools.declaration import Tool
-from tools.mcp.hub import Hub, ServerStatus
-from tools.mcp.pace import Pace
-from tools.mcp.settings import load_settings
+from tools.mcp.server_hub import Hub, ServerStatus
+from tools.mcp.server_settings import load_settings
+from tools.mcp.timing import Pace
 
 HERE = Path(__file__).parent
 QUICK = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)

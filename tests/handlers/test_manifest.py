@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bot.simulator.web_api import METHODS
-from handlers.parse import incoming
-from handlers.register import COMMANDS, EVENTS, register
+from handlers.listeners import COMMANDS, EVENTS, register
+from handlers.payload_parser import incoming
 
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text())

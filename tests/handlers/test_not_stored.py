@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from bot.parts import render_answer
+from bot.component_settings import render_answer
 from bot.texts import TEXTS
-from handlers.buttons import Buttons
-from handlers.commands import SlashCommands
-from storage.db import StorageError
+from handlers.listeners import Buttons, SlashCommands
+from storage.database import StorageError
 
 CLICK = {
     "user": {"id": "U0ANA"},

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.memory import policy, words
+from bot.memory import policy, search_terms
 from storage import memories
-from storage.db import Database, Tx
+from storage.database import Database, Tx
 from storage.migrate import migrate
 from storage.records import Audience, Memory, Person, Place
 
@@ -42,7 +42,7 @@ def keep(tx: Tx, memory: Memory) -> Memory:
     return memories.add(
         tx,
         memory,
-        words=words.for_index(memory.content),
+        words=search_terms.for_index(memory.content),
         content_hash=policy.content_hash(memory.content),
         actor=memory.owner,
     )

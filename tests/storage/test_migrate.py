@@ -8,7 +8,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from storage.db import Database, StorageError
+from storage.database import Database, StorageError
 from storage.migrate import HEAD, alembic_config, migrate, revision
 from storage.tables import metadata
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from bot.ports import ChatError, Posted, ToolContext
 from storage.records import Person, Place, Thread
+from tools.context import ChatError, Posted, ToolContext
 
 
 class FakeChat:

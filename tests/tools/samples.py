@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from bot.ports import ModelCall, ToolContext
 from storage.records import ToolCall
-from tools.arguments import arguments_hash
+from tools.argument_validation import arguments_hash
+from tools.context import ModelCall, ToolContext
 from tools.declaration import Tool, tool
 
 

@@ -9,9 +9,9 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-from bot.ports import ToolContext
+from tools.context import ToolContext
 from tools.declaration import ToolError, failed, is_failure, ok, tool
-from tools.signature import DeclarationError
+from tools.function_schema import DeclarationError
 
 NO_CONTEXT: Any = None
 

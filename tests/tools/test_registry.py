@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tools.samples import send_money, weather, wipe
-from tools.policy import Policy, ToolRule
 from tools.registry import Registry
+from tools.tool_policy import Policy, ToolRule
 
 remote = replace(weather, name="files_stat", source="mcp:files")
 other = replace(weather, name="files_copy", source="mcp:files", effect="write")
@@ -59,15 +59,14 @@ def test_two_tools_of_the_house_with_one_name_are_an_error() -> None:
         Registry([weather, weather])
 
 
-def test_the_rows_for_people_are_in_their_language() -> None:
-    registry = Registry([weather, send_money])
+def test_the_rows_for_people_have_a_summary_in_both_languages() -> None:
+    registry = Registry([replace(weather, summary=("Tells the weather.", "查询天气。")), send_money])
     registry.replace("mcp:files", [other])
-    rows = registry.describe("en-US")
+    rows = registry.describe()
     assert [(r.name, r.effect, r.decision, r.source) for r in rows] == [
         ("weather", "read", "allow", "built-in"),
         ("send_money", "write", "ask", "built-in"),
         ("files_copy", "write", "ask", "mcp:files"),
     ]
-    assert rows[0].line == "Tell the weather."
-    assert rows[1].decision_word == "asks first"
-    assert registry.describe("zh-CN")[1].decision_word == "先征得同意"
+    assert rows[0].summary == ("Tells the weather.", "查询天气。")
+    assert rows[2].summary == ("Tell the weather.", "Tell the weather.")

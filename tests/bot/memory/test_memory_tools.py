@@ -10,14 +10,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.memory.memory_tools import memory_tools
-from bot.ports import Chat, ToolContext
+from bot.ports import Chat
 from storage import memories as rows
-from storage.db import Database
+from storage.database import Database
 from storage.records import Audience, Memory, Person, Place, Thread
 from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, note, store
 from tests.waiting import until
+from tools.context import ToolContext
 from tools.declaration import ToolError
-from tools.policy import Policy, ToolRule
+from tools.tool_policy import Policy, ToolRule
 
 REMEMBER, RECALL, FORGET = memory_tools()
 

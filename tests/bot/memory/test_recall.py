@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.memory import policy
 from bot.memory.recall import MAX_RECALLED, again, recall
-from storage import memories, memory_upkeep
-from storage.db import Database, Tx
+from storage import memories
+from storage.database import Database, Tx
 from storage.records import Audience, Memory, Person, Place
 from tests.storage.stores import ANN, BEN, DAY, DM, FAIR, HALL, NOW, ROOM, keep, note, store
 
@@ -147,7 +147,7 @@ async def test_no_question_brings_up_another_persons_memory(
     db: Database, question: str, place: Place, person: Person
 ) -> None:
     def fill(tx: Tx) -> None:
-        if not memory_upkeep.owners(tx):
+        if not memories.owners(tx):
             for owner in (ANN, BEN):
                 for i, content in enumerate(["kestrel heron", "osprey 小米", "青岛 heron UANN"]):
                     keep(tx, note(f"{content} {i}", owner, policy.learnt_at([DM, ROOM, HALL][i]), type="preference"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.model.adapter import ModelSettings, OpenAIModel
+from bot.model.openai_client import ModelSettings, OpenAIModel
 
 KEY = "very-secret-key-0123"
 

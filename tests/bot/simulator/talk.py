@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bot.model.adapter import ModelSettings, OpenAIModel
+from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelReply, ModelRequest
 from bot.simulator.demonstration import Demonstration
 from tests.fakes import model_rules

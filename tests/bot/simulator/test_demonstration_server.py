@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.model.adapter import ModelSettings, OpenAIModel
+from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelError, ModelRequest
 from bot.simulator.demonstration import Demonstration
 from tests.bot.simulator.talk import Talk, talking

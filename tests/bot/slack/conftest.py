@@ -6,9 +6,9 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
-from bot.slack.chat import SlackChat
-from bot.slack.desk import Pace
-from tests.bot.slack.stage import Stage
+from bot.slack.reply.desk import Pace
+from bot.slack.slack_chat import SlackChat
+from tests.bot.slack.slack_setup import Stage
 
 FAST = Pace(stop_patience_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05))
 

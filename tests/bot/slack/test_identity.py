@@ -1,7 +1,7 @@
 """Who Hermes is, as auth.test says."""
 
-from bot.parts import outside_link
-from bot.slack.identity import Identity
+from bot.component_settings import outside_link
+from bot.slack.web_api import Identity
 
 
 def test_links_lead_into_the_own_workspace() -> None:

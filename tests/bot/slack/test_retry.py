@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from bot.ports import ChatError
-from tests.bot.slack.stage import Stage
-from tests.bot.slack.test_weather import FIRST, WHOLE, assert_whole
+from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.test_slack_failures import FIRST, WHOLE, assert_whole
+from tools.context import ChatError
 
 
 async def test_a_finish_that_failed_may_be_called_again(stage: Stage) -> None:

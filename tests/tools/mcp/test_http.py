@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.fakes.mcp_bench import Bench, bench, free_port
 from tests.waiting import until
 from tools.declaration import ToolError
-from tools.mcp.pace import Pace
+from tools.mcp.timing import Pace
 
 SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
 TOKEN = "t0psecret-t0psecret"

@@ -1,0 +1,192 @@
+"""`/memory …`, `/hermes memory …` and `!memory …`: one parser, one answer, in one transaction.
+
+The owner alone sees the answers, so they show every memory with its audience, wherever they are asked for.
+"""
+
+from collections.abc import Callable
+
+from bot.memory import memory_actions, memory_format, policy
+from bot.memory.answer import Answer
+from bot.memory.memory_actions import RefusedError, Source
+from bot.ports import Button
+from bot.texts import say
+from storage.database import Tx
+from storage.records import Memory, Person, Place
+
+FORGET, KEEP, ASK, PAGE, WIDEN = "memory_forget", "memory_keep", "memory_ask", "memory_page", "memory_widen"
+ACTIONS = (FORGET, KEEP, ASK, PAGE, WIDEN)  # what handlers register
+
+PAGE_SIZE = 15
+FOUND = 10
+CHOICES = 5
+
+_CHINESE_VERBS = {
+    "列表": "list",
+    "列出": "list",
+    "搜索": "search",
+    "查找": "search",
+    "添加": "add",
+    "记住": "add",
+    "修改": "edit",
+    "编辑": "edit",
+    "忘记": "forget",
+    "删除": "forget",
+    "帮助": "help",
+}
+
+
+def parse(text: str) -> tuple[str, str]:
+    """Return the verb (empty for none; lower case, Chinese ones translated) and the rest."""
+    verb, *rest = text.strip().split(maxsplit=1) or [""]
+    return _CHINESE_VERBS.get(verb, verb.lower()), rest[0] if rest else ""
+
+
+def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Source | None = None) -> Answer:
+    """Carry out a command that `person` typed in `place`, and return what to show them. Never raises for bad input.
+
+    `text` is what follows `/memory`, unescaped.
+    """
+    verb, rest = parse(text)
+    try:
+        if verb == "add":
+            return _add(tx, person, place, rest, now, source)
+        if verb in _VERBS:
+            return _VERBS[verb](tx, person, rest, now)
+    except RefusedError as refused:
+        return _say(person, f"memory.refused.{refused.why}")
+    if verb in {"", "help"}:
+        return _say(person, "memory.help")
+    unknown = say("memory.unknown", person.locale, verb=memory_format.short(policy.clean(verb).replace("`", "'"), 40))
+    return Answer(f"{unknown}\n{say('memory.help', person.locale)}")
+
+
+def press(tx: Tx, person: Person, action: str, value: str, now: float) -> Answer:
+    """Carry out a press of a button by `person`, whose own memories alone it can reach. Never raises for bad input."""
+    try:
+        if action == KEEP:
+            return _say(person, "memory.kept")
+        if action == PAGE:
+            return _list(tx, person, value, now)
+        if action == ASK:
+            return _ask(tx, person, value, now)
+        if action == FORGET:
+            return _forget_shown(tx, person, value, now)
+        if action == WIDEN:
+            widened = memory_actions.widen(tx, person, value, now)
+            return Answer(_told("memory.widened", widened, person, now))
+    except RefusedError as refused:
+        return _say(person, f"memory.refused.{refused.why}")
+    return _say(person, "memory.old_button")
+
+
+def _say(person: Person, key: str, **values: object) -> Answer:
+    return Answer(say(key, person.locale, **values))
+
+
+def _told(key: str, memory: Memory, person: Person, now: float) -> str:
+    facts = f"`{memory.short_id}` · {memory_format.facts(memory, person, now)}"
+    return say(key, person.locale, content=memory.content, facts=facts)
+
+
+def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> Answer:
+    if not content:
+        return _say(person, "memory.usage.add")
+    kept = memory_actions.remember(tx, person, place, content, now, type=policy.type_of(content), source=source)
+    text = _told("memory.known" if kept.known else "memory.added", kept.memory, person, now)
+    if policy.covers(kept.memory.audience, policy.WORKSPACE):
+        return Answer(text)
+    return Answer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))
+
+
+def _list(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+    wanted = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 1
+    _, total = memory_actions.page(tx, person, limit=0)
+    pages = max(1, -(-total // PAGE_SIZE))
+    number = min(max(1, wanted), pages)
+    first = (number - 1) * PAGE_SIZE
+    shown, _ = memory_actions.page(tx, person, limit=PAGE_SIZE, offset=first)
+    if not shown:
+        return _say(person, "memory.list.none")
+    head = say("memory.list", person.locale, first=first + 1, last=first + len(shown), total=total)
+    turns = tuple(
+        Button(say("memory.page", person.locale, page=other), PAGE, str(other))
+        for other in (number - 1, number + 1)
+        if 1 <= other <= pages
+    )
+    return Answer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), turns)
+
+
+def _search(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+    if not rest:
+        return _say(person, "memory.usage.search")
+    found = memory_actions.search(tx, person, rest, limit=FOUND + 1)
+    words = memory_format.short(policy.clean(rest), 80)
+    if not found:
+        return _say(person, "memory.found.none", words=words)
+    lines = [say("memory.found", person.locale, words=words)]
+    lines += [memory_format.line(m, person, now) for m in found[:FOUND]]
+    if len(found) > FOUND:
+        lines.append(say("memory.found.more", person.locale))
+    return Answer("\n".join(lines))
+
+
+def _edit(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+    short_id, *content = rest.split(maxsplit=1) or [""]
+    if not content:
+        return _say(person, "memory.usage.edit")
+    if memory_actions.get(tx, person, short_id) is None:
+        return _say(person, "memory.no_such", id=_id(short_id))
+    return Answer(_told("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now))
+
+
+def _forget(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+    if not rest:
+        return _say(person, "memory.usage.forget")
+    if memory_actions.get(tx, person, rest) is not None:
+        return _ask(tx, person, rest, now)
+    found = memory_actions.search(tx, person, rest, limit=CHOICES)
+    if not found:
+        return _say(person, "memory.found.none", words=memory_format.short(policy.clean(rest), 80))
+    if len(found) == 1:
+        return _ask(tx, person, found[0].short_id, now)
+    choices = [Button(say("memory.forget.one", person.locale, id=m.short_id), ASK, m.short_id, "danger") for m in found]
+    lines = [say("memory.forget.which", person.locale), *(memory_format.line(m, person, now) for m in found)]
+    return Answer("\n".join(lines), (*choices, Button(say("memory.forget.keep", person.locale), KEEP, "")))
+
+
+def _ask(tx: Tx, person: Person, short_id: str, now: float) -> Answer:
+    memory = memory_actions.get(tx, person, short_id)
+    if memory is None:
+        return _say(person, "memory.no_such", id=_id(short_id))
+    yes = Button(say("memory.forget.yes", person.locale), FORGET, f"{memory.short_id}:{_version(memory)}", "danger")
+    keep = Button(say("memory.forget.keep", person.locale), KEEP, memory.short_id)
+    return Answer(_told("memory.forget.ask", memory, person, now), (yes, keep))
+
+
+def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> Answer:
+    """Forget exactly what was shown: a memory that was edited since is shown again instead."""
+    short_id, _, version = value.partition(":")
+    memory = memory_actions.get(tx, person, short_id)
+    if memory is None:
+        return _say(person, "memory.refused.gone")
+    if version != _version(memory):
+        again = _ask(tx, person, short_id, now)
+        return Answer(f"{say('memory.forget.changed', person.locale)}\n{again.text}", again.buttons)
+    memory_actions.forget(tx, person, short_id, now)
+    return _say(person, "memory.forget.done", id=memory.short_id)
+
+
+def _version(memory: Memory) -> str:
+    return str(int(memory.updated * 1000))
+
+
+def _id(written: str) -> str:
+    return memory_format.short(policy.clean(written).replace("`", ""), 20)
+
+
+_VERBS: dict[str, Callable[[Tx, Person, str, float], Answer]] = {
+    "list": _list,
+    "search": _search,
+    "edit": _edit,
+    "forget": _forget,
+}

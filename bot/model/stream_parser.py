@@ -1,0 +1,198 @@
+"""A Chat Completions answer put together from the bytes of its stream. Pure: no clock, no network."""
+
+import json
+import re
+from typing import Any
+
+from bot.model.tool_call_assembly import CallList, clean
+from bot.ports import ModelReply, Usage
+
+MAX_LINE = 4 << 20  # bytes of one event; no honest chunk comes near it
+BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may stand before the first event
+HIGH_SURROGATE = re.compile(r"[\ud800-\udbff]$")
+
+
+class StreamError(Exception):
+    """The server reported an error inside its answer; `body` is a dict or a bare string."""
+
+    def __init__(self, body: Any) -> None:
+        super().__init__("the server reported an error inside its answer")
+        self.body = body
+
+
+class BrokenStreamError(Exception):
+    """The answer ended without a finish reason."""
+
+
+class MalformedStreamError(Exception):
+    """The answer is not in Chat Completions form."""
+
+
+class Accumulator:
+    """Feed it bytes as they come, in any cut; then `close` and take the `reply`.
+
+    Takes server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one plain
+    JSON body, from servers that ignore `stream: true`. Tool calls that lack an id get one made from `seed`.
+    """
+
+    def __init__(self, model: str, seed: str) -> None:
+        self.done = False
+        self._model = model
+        self._calls = CallList(seed)
+        self._rest = b""
+        self._plain: bytearray | None = None  # set when the body turns out to be one JSON object
+        self._partial = b""  # data lines that are not JSON by themselves
+        self._event = b""
+        self._begun = self._recognised = False
+        self._texts: list[str] = []
+        self._half = ""  # the first half of a surrogate pair
+        self._finish: str | None = None
+        self._usage = Usage()
+
+    def feed(self, data: bytes) -> str:
+        """Return the text that these bytes complete. Raises StreamError, BrokenStreamError, MalformedStreamError."""
+        if not self._begun:
+            data = (self._rest + data).lstrip(BLANK)
+            self._rest = b""
+            if not data:
+                return ""
+            self._begun = True
+            if data.startswith(b"{"):
+                self._plain = bytearray()
+        if self._plain is not None:
+            self._plain += data
+            if len(self._plain) > MAX_LINE:
+                raise MalformedStreamError
+            return ""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_LINE:
+            raise MalformedStreamError
+        return "".join([self._line(line) for line in lines])
+
+    def close(self) -> str:
+        """Take the end of the stream; return the text that it completes. Raises as `feed` does."""
+        text = self._line(self._rest) if self._plain is None else self._whole(bytes(self._plain))
+        self._check_whole()
+        if self._half:
+            self._half = ""
+            self._texts.append("\ufffd")
+            text += "\ufffd"
+        return text
+
+    def reply(self) -> ModelReply:
+        """Return the whole reply. Raises BrokenStreamError; MalformedStreamError when nothing was an answer."""
+        if self._begun and not self._recognised:
+            raise MalformedStreamError
+        if self._finish is None:
+            raise BrokenStreamError
+        return ModelReply("".join(self._texts), self._calls.finished(), self._finish, self._usage, self._model)
+
+    def _line(self, line: bytes) -> str:
+        if line.startswith(b"data:"):
+            return self._data(line[5:].strip())
+        line = line.strip()
+        if not line:
+            self._check_whole()
+        elif line.startswith(b"event:"):
+            self._event = line[6:].strip()
+        elif line.startswith(b"error:"):  # older llama.cpp servers
+            self._event = b"error"
+            return self._data(line[6:].strip())
+        return ""
+
+    def _data(self, data: bytes) -> str:
+        if data.startswith(b"[DONE]"):
+            self.done = True
+            return ""
+        if not data:
+            return ""
+        if self._partial:
+            data = self._partial + b"\n" + data
+        try:
+            chunk = json.loads(data.decode(errors="replace"))
+        except (ValueError, RecursionError):
+            if len(data) > MAX_LINE:
+                raise MalformedStreamError from None
+            self._partial = data  # an event may span several data lines
+            return ""
+        self._partial = b""
+        text = self._chunk(chunk)
+        self._event = b""
+        return text
+
+    def _check_whole(self) -> None:
+        """An event has ended: what it held must have been JSON. Raises BrokenStreamError, MalformedStreamError."""
+        if self._partial:
+            raise BrokenStreamError if self._recognised else MalformedStreamError
+
+    def _whole(self, body: bytes) -> str:
+        try:
+            chunk = json.loads(body.decode(errors="replace"))
+        except (ValueError, RecursionError):
+            # Cut short or never JSON: a retry tells which.
+            raise (BrokenStreamError if body.startswith(b"{") else MalformedStreamError) from None
+        text = self._chunk(chunk)
+        if self._recognised and self._finish is None:
+            self._finish = "stop"  # a complete body is complete, whatever it leaves out
+        return text
+
+    def _chunk(self, chunk: Any) -> str:
+        if not isinstance(chunk, dict):
+            return ""
+        failed = self._event == b"error" or chunk.get("object") == "error"
+        if error := chunk.get("error") or (chunk if failed else None):
+            raise StreamError(error)
+        if isinstance(chunk.get("model"), str) and chunk["model"]:
+            self._model = clean(chunk["model"])
+        if isinstance(chunk.get("usage"), dict):
+            self._usage = _usage(chunk["usage"])
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            return ""
+        self._recognised = True
+        return "".join([self._choice(c) for c in choices if isinstance(c, dict) and not c.get("index")])
+
+    def _choice(self, choice: dict[str, Any]) -> str:
+        delta = choice.get("delta") or choice.get("message")
+        text = ""
+        if isinstance(delta, dict):
+            text = self._text(_content(delta.get("content")) or _content(delta.get("refusal")))
+            calls = delta.get("tool_calls")
+            if isinstance(calls, list):
+                self._calls.add(calls)
+        finish = choice.get("finish_reason")
+        if isinstance(finish, str) and finish:
+            self._finish = finish
+        return text
+
+    def _text(self, text: str) -> str:
+        if not text:
+            return ""
+        if not text.isascii() or self._half:
+            text = self._half + text
+            self._half = text[-1] if HIGH_SURROGATE.search(text) else ""
+            text = text[:-1] if self._half else text
+        text = clean(text)
+        if text:
+            self._texts.append(text)
+        return text
+
+
+def _content(content: Any) -> str:
+    """Return the text of a content field, which some servers send as a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [p.get("text") for p in content if isinstance(p, dict) and p.get("type") == "text"]
+        return "".join(p for p in parts if isinstance(p, str))
+    return ""
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    details = told.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else told.get("prompt_cache_hit_tokens")
+    return Usage(_count(told.get("prompt_tokens")), _count(told.get("completion_tokens")), _count(cached))
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

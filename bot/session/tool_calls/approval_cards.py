@@ -1,0 +1,94 @@
+"""Approval cards: posted when a question is opened, and brought up to date when it is settled."""
+
+import logging
+
+from bot.ports import Card
+from bot.session.people_cache import Acquaintances
+from bot.session.services import Deps
+from bot.texts import say
+from storage import approvals, ledger, sessions
+from storage.database import Tx
+from storage.records import Approval
+from tools.context import ChatError, Posted
+
+log = logging.getLogger(__name__)
+# The card, its thread or its channel is no more (Slack: errors of chat.update and chat.postMessage).
+GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archived", "not_in_channel"}
+
+
+def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Card]:
+    """Return the cards that Slack does not show as they are."""
+    cards = []
+    for approval in approvals.unshown(tx, session, team):
+        call = ledger.get(tx, approval.call)
+        locale = known.locale(tx, team, approval.requester)
+        notes = [say("approval.repaired", locale)] if call.repaired else []
+        earlier = ledger.unknown(tx, session) if approval.kind == "approval" else frozenset()
+        if call.arguments_hash in earlier:
+            notes.append(say("approval.equal_unknown", locale))
+        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := known.person(tx, team, u))}
+        cards.append(Card(approval, call.effect, "\n".join(notes), locale, names))
+    return cards
+
+
+async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> bool:
+    """Post and update what is not shown as it is; False if something failed, which `recover` tries again.
+
+    `doubtful`: a card may stand in the thread though nobody recorded it, so the thread is read first.
+    """
+    team = deps.world.rules.team
+    # Not a mere read: that a card was posted may still be waiting for the next commit.
+    cards = await deps.db.write(read_cards, session, team, deps.world.known)
+    posted = await _posted(deps, session, cards) if doubtful else []
+    whole = True
+    for card in cards:
+        approval = card.approval
+        if posted is None and approval.message_ts is None:
+            whole = False
+            continue  # it may stand there: better late than twice
+        ts = approval.message_ts or next((p.ts for p in posted or () if p.key == approval.id), None)
+        try:
+            ts = await _show(deps, card, ts)
+        except ChatError as error:
+            log.warning("a card could not be shown", extra={"session": session, "reason": error.code})
+            if error.code not in GONE or approval.status == "open":
+                whole = False
+                continue  # what is settled and has nowhere to be shown is owed no more
+        # At once, not with the next commit: the next look must not find it unposted.
+        await deps.db.write(shown, approval, ts)
+    return whole
+
+
+async def _show(deps: Deps, card: Card, ts: str | None) -> str:
+    """Post or update a card; an open one that was deleted is posted anew. Return its ts. Raises ChatError."""
+    if ts is not None:
+        try:
+            await deps.chat.update_card(card, ts)
+            return ts
+        except ChatError as error:
+            if error.code != "message_not_found" or card.approval.status != "open":
+                raise
+    return await deps.chat.post_card(card, key=card.approval.id)
+
+
+def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
+    """Record what the card shows, unless more has happened since."""
+    now = approvals.get(tx, approval.id, approval.thread.team)
+    if now is not None:
+        same = now.votes == approval.votes
+        approvals.shown(tx, approval.id, ts, approval.status if same else None)
+
+
+async def _posted(deps: Deps, session: str, cards: list[Card]) -> list[Posted] | None:
+    """Return what stands in the thread: a card may have been posted by a process that did not live to record it.
+
+    None: it cannot be told now.
+    """
+    if all(c.approval.message_ts for c in cards):
+        return []
+    thread = (await deps.db.read(sessions.load, session)).thread
+    try:
+        return await deps.chat.read_thread(thread, limit=200)
+    except ChatError as error:
+        log.warning("cannot tell which cards stand in a thread", extra={"session": session, "reason": error.code})
+        return None

@@ -1,0 +1,201 @@
+"""Block Kit builders: plain dicts made from records, within Slack's limits (Slack: "Block Kit reference"). Pure."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from bot.ports import Button, Card
+from bot.slack.render.slack_text import escape, shorten
+from bot.texts import say
+from storage.records import Approval
+from tools.slack_markup import clean
+
+Block = dict[str, Any]
+APPROVE, DENY = "hermes_approve", "hermes_deny"
+RUN_AGAIN, WORKED, SKIP = "hermes_run_again", "hermes_worked", "hermes_skip"
+STOP = "hermes_stop"
+
+SECTION_LIMIT = 3_000
+BLOCK_TEXT = 2_900  # of one preformatted block
+ARGUMENTS_LIMIT = 9_000  # all blocks of a message together may have about 13,200 characters
+HEAD, TAIL = 5_000, 2_500
+BUTTON_LIMIT = 75
+OUTCOMES = {
+    ("approval", "approved"): "card.approved",
+    ("approval", "denied"): "card.denied",
+    ("approval", "expired"): "card.expired",
+    ("approval", "withdrawn"): "card.withdrawn",
+    ("unknown", "run_again"): "card.ran_again",
+    ("unknown", "worked"): "card.did_work",
+    ("unknown", "skipped"): "card.skipped",
+    ("unknown", "expired"): "card.unknown_expired",
+    ("unknown", "withdrawn"): "card.unknown_withdrawn",
+}
+
+
+def card_blocks(card: Card) -> list[Block]:
+    """Build an approval card as its record says: open with buttons, or settled with its outcome."""
+    approval, locale = card.approval, card.locale
+    title = "card.title_unknown" if approval.kind == "unknown" else "card.title"
+    effect = say(f"card.effect.{card.effect}", locale)
+    facts = say("card.facts", locale, effect=effect, requester=user(approval.requester))
+    blocks = [section(f"{say(title, locale, tool=escape(shorten(approval.tool, 200)))}\n{facts}")]
+    if approval.kind == "unknown" and approval.status == "open":
+        blocks.append(section(say("card.unknown", locale)))
+    if note := shorten(card.note, 1_500):
+        blocks.append(context(escape(note)))
+    blocks += argument_blocks(approval, locale)
+    if approval.status != "open":
+        return [*blocks, section(outcome(card))]
+    blocks += [context(line) for line in standing(approval, locale)]
+    return [*blocks, buttons(approval, locale)]
+
+
+def card_text(card: Card) -> str:
+    """Return the card's one line for notifications and screen readers."""
+    if card.approval.status != "open":
+        return f"{escape(shorten(card.approval.tool, 200))}: {outcome(card)}"
+    return say("card.fallback", card.locale, tool=escape(shorten(card.approval.tool, 200)))
+
+
+def argument_blocks(approval: Approval, locale: str) -> list[Block]:
+    """Show the exact arguments in full; where Slack has no room, say so and show head, tail, size and hash."""
+    if not approval.arguments:
+        return [context(say("card.no_arguments", locale))]
+    text = exact(approval.arguments)
+    if len(text) <= ARGUMENTS_LIMIT:
+        return [context(say("card.arguments", locale)), *preformatted(text)]
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    left_out = say("card.omitted", locale, size=len(text) - HEAD - TAIL)
+    return [
+        section(say("card.too_long", locale, size=len(text), hash=digest)),
+        *preformatted(text[:HEAD]),
+        context(left_out),
+        *preformatted(text[-TAIL:]),
+    ]
+
+
+def exact(arguments: dict[str, Any]) -> str:
+    """Return arguments as indented JSON in which nothing is invisible.
+
+    Control, direction and zero-width characters would let a call look like another one, so they appear as escapes.
+    """
+    text = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
+    if text.isascii():
+        return text
+    return "".join(_visible(sign) for sign in text)
+
+
+def _visible(sign: str) -> str:
+    if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
+        return sign if sign in {" ", "\n"} or unicodedata.category(sign) != "Zs" else f"\\u{ord(sign):04x}"
+    return json.dumps(sign)[1:-1]
+
+
+def standing(approval: Approval, locale: str) -> list[str]:
+    """Return who may decide, the votes so far, and when the question ends."""
+    rule = approval.rule
+    names = [user(approval.requester if one == "requester" else one) for one in rule.approvers[:50]]
+    who = ", ".join(dict.fromkeys(names)) + (" …" if len(rule.approvers) > 50 else "")
+    asks = approval.kind == "approval"  # about a lost outcome one answer is enough: it is knowledge, not permission
+    if asks and rule.quorum > 1:
+        lines = [say("card.who_quorum", locale, who=who, votes=len(approval.votes), quorum=rule.quorum)]
+    else:
+        lines = [say("card.who", locale, who=who)]
+    if asks and approval.votes:
+        lines.append(say("card.votes", locale, who=", ".join(user(vote) for vote in approval.votes)))
+    if rule.not_requester:
+        lines.append(say("card.not_requester" if asks else "card.not_requester_unknown", locale))
+    lines.append(say("card.expires", locale, when=moment(approval.expires)))
+    return lines
+
+
+def outcome(card: Card) -> str:
+    """Return the sentence on how a settled card ended, and by whom."""
+    approval = card.approval
+    people = ", ".join(user(one) for one in approval.decided_by) or say("card.nobody", card.locale)
+    key = OUTCOMES.get((approval.kind, approval.status))
+    if approval.status == "skipped" and not approval.decided_by:
+        key = "card.unknown_expired"  # nobody skipped it: its time ran out
+    return say(key, card.locale, who=people) if key else approval.status
+
+
+def buttons(approval: Approval, locale: str) -> Block:
+    """Return the buttons of an open card; their value is the approval's opaque id and carries no authority."""
+    shown: list[tuple[str, str, str | None]]
+    if approval.kind == "unknown":
+        shown = [(RUN_AGAIN, "card.run_again", None), (WORKED, "card.worked", None), (SKIP, "card.skip", None)]
+    else:
+        shown = [(APPROVE, "card.approve", "primary"), (DENY, "card.deny", "danger")]
+    return actions([button(action, say(key, locale), approval.id, style) for action, key, style in shown])
+
+
+def stop_button(root: str, locale: str) -> Block:
+    """Return the Stop button of a surface without streams; its value is the thread root and nothing more."""
+    return actions([button(STOP, say("voice.stop", locale), root, "danger")])
+
+
+def answer_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | None = None) -> list[Block]:
+    """Return an answer written by post-and-edit: lines on the tools, the text, and a Stop button while at work."""
+    blocks = [context(escape(shorten(line, 600))) for line in tasks[-10:]]
+    if markdown.strip():
+        blocks.append({"type": "markdown", "text": markdown})
+    return [*blocks, stop] if stop else blocks
+
+
+# --- elements
+
+
+def private_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
+    """Return the blocks of an answer that one person sees."""
+    styles = {"primary": "primary", "danger": "danger"}
+    row = [button(b.action, b.label, b.value, styles.get(b.style)) for b in buttons]
+    return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
+
+
+def section(mrkdwn: str) -> Block:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn[:SECTION_LIMIT]}, "expand": True}
+
+
+def context(mrkdwn: str) -> Block:
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": mrkdwn[:2_000]}]}
+
+
+def actions(elements: list[Block]) -> Block:
+    return {"type": "actions", "elements": elements}
+
+
+def button(action: str, label: str, value: str, style: str | None = None) -> Block:
+    made = {
+        "type": "button",
+        "action_id": action,
+        "text": {"type": "plain_text", "text": label[:BUTTON_LIMIT], "emoji": True},
+        "value": value,
+    }
+    return {**made, "style": style} if style else made
+
+
+def preformatted(text: str) -> list[Block]:
+    """Return text as it is, in as many code blocks as it needs: no sign in it means anything to Slack."""
+    pieces = [text[at : at + BLOCK_TEXT] for at in range(0, len(text), BLOCK_TEXT)]
+    return [
+        {
+            "type": "rich_text",
+            "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": clean(piece)}]}],
+        }
+        for piece in pieces
+    ]
+
+
+def user(id_: str) -> str:
+    """Mention a user; the id is ours or Slack's, never the model's."""
+    return f"<@{escape(id_)}>"
+
+
+def moment(seconds: float) -> str:
+    """Return a time that Slack shows in each reader's own time zone, with UTC where it cannot."""
+    utc = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(seconds)}^{{date_short_pretty}} {{time}}|{utc}>"

@@ -1,0 +1,211 @@
+"""Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from bot.ports import Button, Card, PartKeeper, ReplySpec, SessionStatus
+from bot.slack.message_posting import Poster, posted
+from bot.slack.rate_limiter import Limiter
+from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
+from bot.slack.render.slack_text import escape, neutral, shorten
+from bot.slack.render.split_markdown import split
+from bot.slack.reply.desk import Desk, Pace
+from bot.slack.reply.live_reply import LiveReply
+from bot.slack.reply.open_message import mark
+from bot.slack.reply.outbox import Item, Task
+from bot.slack.reply.stream_chunks import chunks
+from bot.slack.session_status import StatusBoard
+from bot.slack.slack_errors import ENDED, STOPPED, passing
+from bot.slack.web_api import Args, Identity, SlackClient
+from storage.records import Person, Place, PlaceKind, Thread
+from tools.context import ChatError, Clock, Posted
+from tools.slack_markup import clean
+
+SLACK_API_URL = "https://slack.com/api/"
+
+log = logging.getLogger("bot.slack")
+
+
+class SlackChat:
+    """`bot.ports.Chat` for one workspace. Make it with `await SlackChat.open(…)`, end it with `await close()`."""
+
+    def __init__(
+        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, pace: Pace | None = None
+    ) -> None:
+        self.client = client
+        self.me = me
+        self._clock = clock
+        pace = pace or Pace()
+        self._poster = Poster(client, me, pace.backoff[:2])
+        self._poster.newest = client.first_ts
+        self._board = StatusBoard(client)
+        self._desk = Desk(client, self._poster, self._board, clock, pace)
+
+    @classmethod
+    async def open(
+        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, pace: Pace | None = None
+    ) -> "SlackChat":
+        """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
+        client = SlackClient(token, base_url, Limiter(time.monotonic))
+        try:
+            me = Identity.of(await client.call("auth.test", {}))
+            return cls(client, me, clock=clock, pace=pace)
+        except BaseException:
+            await client.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the connections; call after every reply was closed."""
+        await self.client.close()
+
+    # --- answers
+
+    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
+        return LiveReply(self._desk, spec, keeper)
+
+    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
+        args: Args = {"channel": channel, "ts": ts}
+        items: list[Item] = [Task(key, name, "error", word or None) for key, name in open_calls]
+        if word:
+            items.append(mark(word))
+        if items:
+            args["chunks"] = chunks(items)
+        backoff = self._desk.pace.backoff
+        for wait in (*backoff[:2], None):
+            try:
+                await self.client.call("chat.stopStream", args)
+                return
+            except ChatError as error:
+                if error.code == STOPPED or (error.code in ENDED and error.code != "message_not_found"):
+                    break
+                if wait is None or not (error.uncertain or error.code == "unreachable"):
+                    raise
+            await asyncio.sleep(wait)
+        if word:
+            await self._append_word(channel, ts, word)
+
+    # --- messages
+
+    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
+        found = []
+        for part, text in enumerate(split(neutral(markdown))):
+            if part in standing:
+                continue
+            found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
+        return found
+
+    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        texts = split(neutral(markdown))
+        for part, text in enumerate(texts):
+            last = part == len(texts) - 1
+            args: Args = {"channel": thread.channel, "user": user, **private_content(text, buttons if last else ())}
+            if thread.root:
+                args["thread_ts"] = thread.root
+            await self.client.call("chat.postEphemeral", args, thread=thread.root)
+
+    async def post_card(self, card: Card, *, key: str) -> str:
+        content = {"text": card_text(card), "blocks": card_blocks(card)}
+        return await self._poster.post(card.approval.thread, content, key=key)
+
+    async def update_card(self, card: Card, ts: str) -> None:
+        content = {"text": card_text(card), "blocks": card_blocks(card)}
+        thread = card.approval.thread
+        await self._poster.update(thread.channel, ts, content, root=thread.root)
+
+    async def set_status(self, thread: Thread, status: SessionStatus) -> None:
+        await self._board.set(thread, status)
+
+    # --- looking
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
+        return await self._poster.read(thread, limit=limit, after=after)
+
+    async def person(self, team: str, user: str) -> Person:
+        answer = await self.client.read("users.info", {"user": user, "include_locale": True})
+        return person_of(answer.get("user") or {}, team, user, self._clock())
+
+    async def place(self, team: str, channel: str) -> Place:
+        answer = await self.client.read("conversations.info", {"channel": channel})
+        return place_of(answer.get("channel") or {}, team, channel)
+
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        try:
+            answer = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, patience=3.0)
+        except ChatError as error:
+            log.info("no permalink: %s", error.code)
+            return None
+        return str(answer.get("permalink") or "") or None
+
+    async def _append_word(self, channel: str, ts: str, word: str) -> None:
+        """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
+        window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
+        answer = await self.client.read("conversations.replies", window)
+        message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+        if message is None:
+            raise ChatError("message_not_found")
+        if posted(message, self.me).text.rstrip("_— \n").endswith(word):
+            return  # the call that closed it had its effect, only its answer was lost
+        content = marked_content(message, word)
+        try:
+            await self._poster.update(channel, ts, content)
+        except ChatError as error:
+            if passing(error) or error.code == "streaming_state_conflict":
+                raise
+            log.info("a message could not be marked as interrupted: %s", error.code)
+
+
+def private_content(markdown: str, buttons: Sequence[Button]) -> Args:
+    """Return the content of an answer that one person sees, with its buttons."""
+    if not buttons:
+        return {"markdown_text": markdown}
+    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, buttons)}
+
+
+def marked_content(message: dict[str, Any], word: str) -> Args:
+    """Return the content of a message with a word on its end: no button waits behind it, no card is at work."""
+    line = context(escape(f"— {word} —"))
+    blocks = [_ended(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    text = str(message.get("text") or "")[:700]
+    if not blocks:
+        blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
+    return {"text": f"{text}\n— {word} —", "blocks": [*blocks, line]}
+
+
+def _ended(block: dict[str, Any]) -> dict[str, Any]:
+    at_work = block.get("type") == "task_card" and block.get("status") == "in_progress"
+    return block | {"status": "error"} if at_work else block
+
+
+def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
+    """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
+    profile = user.get("profile") or {}
+    name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
+    grid = user.get("enterprise_user") or {}
+    teams = [user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())]
+    known = [one for one in teams if one]
+    return Person(
+        team=team,
+        id=id_,
+        name=clean(str(name)),
+        locale=str(user.get("locale") or "en-US"),
+        timezone=str(user.get("tz") or "UTC"),
+        guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
+        external=bool(user.get("is_stranger")) or team not in known,
+        bot=bool(user.get("is_bot")),
+        fetched=now,
+    )
+
+
+def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
+    """Read conversations.info; what is not plainly public counts as private."""
+    kind: PlaceKind = "private"
+    if channel.get("is_im"):
+        kind = "im"
+    elif channel.get("is_mpim"):
+        kind = "mpim"
+    elif channel.get("is_channel") and not channel.get("is_private"):
+        kind = "public"
+    return Place(team, id_, kind, shared=bool(channel.get("is_ext_shared")))

@@ -1,0 +1,111 @@
+"""The command line: what it is told wrongly is answered with usage, and the commands that only look."""
+
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli import main
+from tests.bot.surroundings import Surroundings
+from tests.fakes.mcp_bench import tiny
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str, str]:
+    """Return exit code, standard output and standard error of one command."""
+    patch.setattr(sys, "argv", ["hermes", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    said = capsys.readouterr()
+    return int(str(ended.value.code)), said.out, said.err
+
+
+@pytest.fixture
+def hermes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, around: Surroundings) -> Iterator[Any]:
+    """Run commands in this process; the log is put back as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield lambda *arguments: run(capsys, monkeypatch, *arguments)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("frobnicate",),
+        ("mcp",),
+        ("mcp", "eat"),
+        ("run", "fast"),
+        ("dev", "--port", "x"),
+        ("dev", "--port", "70000"),
+    ],
+)
+def test_a_command_that_does_not_exist_gets_usage_and_2(hermes: Any, arguments: tuple[str, ...]) -> None:
+    code, out, err = hermes(*arguments)
+    assert (code, out, err.startswith("usage: hermes")) == (2, "", True)
+
+
+def test_help_names_every_command_and_version_the_version(hermes: Any) -> None:
+    code, out, _ = hermes("--help")
+    assert (code, [name for name in ("run", "dev", "doctor", "migrate", "mcp") if name not in out]) == (0, [])
+    assert hermes("--version")[:2] == (0, "hermes 0.1.0\n")
+
+
+def test_migrate_makes_the_database_once(hermes: Any, around: Surroundings) -> None:
+    assert hermes("migrate")[:2] == (0, "data/hermes.db was brought to revision 0001\n")
+    assert hermes("migrate")[:2] == (0, "data/hermes.db is at revision 0001\n")
+
+
+def test_migrate_says_where_it_cannot_write(hermes: Any, around: Surroundings) -> None:
+    (around.folder / "data").write_text("")
+    code, _, err = hermes("migrate")
+    assert (code, err.startswith("hermes: cannot write data")) == (1, True)
+
+
+def test_run_without_a_model_exits_2(hermes: Any, around: Surroundings) -> None:
+    around.set(SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1")
+    code, _, err = hermes("run")
+    assert (code, err.count("\n"), "no model is configured: set HERMES_MODEL" in err) == (2, 2, True)
+
+
+def test_servers_are_listed_without_secrets(hermes: Any, around: Surroundings) -> None:
+    assert "no MCP servers are configured" in hermes("mcp", "list")[1]
+    around.set(TRACKER_TOKEN="hunter2-hunter2")
+    tracker = {"url": "https://t.example/mcp?key=${TRACKER_TOKEN}", "tools": {"deny": ["x"]}}
+    around.say(mcp_servers={"good": {"command": "uvx", "disabled": True}, "tracker": tracker})
+    code, out, _ = hermes("mcp", "list")
+    assert (code, out) == (0, "good  stdio  uvx  (disabled)\ntracker  http  https://t.example/mcp  deny: x\n")
+
+
+def test_servers_are_checked_one_or_all(hermes: Any, around: Surroundings) -> None:
+    around.say(mcp_servers={"good": tiny("plain"), "bad": tiny("exits")})
+    code, out, _ = hermes("mcp", "check", "good")
+    assert (code, out.splitlines()) == (
+        0,
+        ["ok    good is ready with 1 tools (MCP 2025-11-25)", "        good_echo (read)"],
+    )
+    code, out, _ = hermes("mcp", "check")
+    assert (code, "fail  bad is not connected" in out) == (1, True)
+    code, out, err = hermes("mcp", "check", "nope")
+    assert (code, out, err) == (2, "", "hermes: there is no MCP server nope; configured: good, bad\n")
+
+
+def test_a_broken_server_file_exits_2_with_every_problem(hermes: Any, around: Surroundings) -> None:
+    (around.folder / "mcp.json").write_text('{"mcpServers": {"a": {"command": 1}, "b": {"url": "ftp://x"}}}')
+    around.say(mcp_servers="mcp.json")
+    code, _, err = hermes("mcp", "check")
+    assert (code, "mcp.json: a: " in err, "mcp.json: b: " in err) == (2, True, True)
+
+
+def test_the_command_line_loads_no_heavy_part_that_is_optional() -> None:
+    look = "import sys, bot.cli; print([m for m in ('mcp', 'alembic', 'hypothesis') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "[]\n"

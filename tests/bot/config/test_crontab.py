@@ -1,0 +1,160 @@
+"""crontab(5) as its page describes it, against a clock that is simply stepped minute by minute."""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from apscheduler.triggers.base import BaseTrigger
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bot.config import crontab
+from bot.jobs.scheduler import trigger
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+
+
+def at(*parts: int, zone: object = UTC) -> float:
+    return datetime(*parts, tzinfo=zone).timestamp()  # type: ignore[arg-type,misc]
+
+
+def stepped(expression: str, start: datetime, minutes: int) -> list[datetime]:
+    """Compute by hand, from the text alone, when an expression of plain numbers and stars is due."""
+    minute, hour, day, month, week = expression.split()
+
+    def fits(field: str, *values: int) -> bool:
+        return field == "*" or any(str(v) in field.split(",") for v in values)
+
+    found = []
+    for n in range(minutes):
+        now = start + timedelta(minutes=n)
+        sunday = now.isoweekday() % 7
+        by_day, by_week = fits(day, now.day), fits(week, sunday, 7 if sunday == 0 else sunday)
+        both = by_day or by_week if day != "*" and week != "*" else by_day and by_week
+        if fits(minute, now.minute) and fits(hour, now.hour) and fits(month, now.month) and both:
+            found.append(now)
+    return found
+
+
+def field(low: int, high: int) -> st.SearchStrategy[str]:
+    numbers = st.lists(st.integers(low, high), min_size=1, max_size=3)
+    return st.one_of(st.just("*"), numbers.map(lambda ns: ",".join(map(str, ns))))
+
+
+EXPRESSION = st.tuples(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 7)).map(" ".join)
+
+
+def fires(due: BaseTrigger, start: datetime, count: int) -> list[datetime]:
+    """Ask APScheduler for the next fire times after `start`."""
+    found: list[datetime] = []
+    previous, now = None, start + timedelta(microseconds=1)
+    while len(found) < count and (following := due.get_next_fire_time(previous, now)) is not None:
+        found.append(following)
+        previous, now = following, following.astimezone(UTC) + timedelta(microseconds=1)
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(EXPRESSION, st.integers(0, 3_000_000))
+def test_it_is_due_when_a_stepped_clock_says_so_and_the_timer_agrees(expression: str, minute: int) -> None:
+    start = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=minute)
+    schedule = crontab.parse(expression)
+    by_hand = stepped(expression, start, 3 * 1440)
+    assume(by_hand)
+    ours, now = [], start.timestamp() - 1
+    for _ in by_hand[:20]:
+        now = schedule.following(now, UTC) or 0.0
+        ours.append(datetime.fromtimestamp(now, UTC))
+    assert ours == by_hand[:20]
+    assert fires(trigger(schedule, UTC), start - timedelta(seconds=1), len(ours)) == ours
+    for before, due in pairwise(ours):
+        assert schedule.last(due.timestamp() - 1, UTC) == before.timestamp()
+        assert schedule.last(due.timestamp(), UTC) == due.timestamp()
+
+
+@pytest.mark.parametrize(
+    ("number", "weekday"), [(0, 6), (1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6)]
+)  # Python's Monday is 0
+def test_a_weekday_number_counts_from_sunday(number: int, weekday: int) -> None:
+    for text in (str(number), NAMES[number % 7], NAMES[number % 7].upper()):
+        schedule = crontab.parse(f"0 9 * * {text}")
+        due = schedule.following(at(2026, 11, 25), UTC)
+        assert datetime.fromtimestamp(due or 0, UTC).weekday() == weekday
+        fired = fires(trigger(schedule, UTC), datetime(2026, 11, 25, tzinfo=UTC), 1)
+        assert fired[0].timestamp() == due
+
+
+@pytest.mark.parametrize(
+    ("text", "weekdays"),
+    [
+        ("1-5", (1, 2, 3, 4, 5)),
+        ("mon-fri", (1, 2, 3, 4, 5)),
+        ("5-7", (0, 5, 6)),
+        ("fri-sun", (0, 5, 6)),
+        ("0-7", (0, 1, 2, 3, 4, 5, 6)),
+        ("*/2", (0, 2, 4, 6)),
+        ("0,7", (0,)),
+        ("1-5/2", (1, 3, 5)),
+        ("sun,3", (0, 3)),
+    ],
+)
+def test_ranges_lists_steps_and_names_are_read(text: str, weekdays: tuple[int, ...]) -> None:
+    assert crontab.parse(f"0 0 * * {text}").weekdays == weekdays
+
+
+@pytest.mark.parametrize(
+    ("expression", "complaint"),
+    [
+        ("", "0 fields instead of 5"),
+        ("0 3 * *", "4 fields"),
+        ("@daily", "1 fields"),
+        ("0 3 * * * *", "6 fields"),
+        ("60 3 * * *", "minute: '60' is not within 0-59"),
+        ("0 24 * * *", "hour"),
+        ("0 3 0 * *", "day of month"),
+        ("0 3 * 13 *", "not within 1-12 or jan-dec"),
+        ("0 3 * * 8", "not within 0-7 or sun-sat"),
+        ("0 3 * * monday", "day of week"),
+        ("0 3 * * 5-1", "runs backwards"),
+        ("*/0 3 * * *", "step"),
+        ("5/10 3 * * *", "a step needs a range"),
+        ("1,,2 3 * * *", "minute: ''"),
+        ("-1 3 * * *", "minute"),
+        ("*-5 3 * * *", "minute"),
+        ("0 3 ² * *", "day of month"),
+        ("0 0 31 2 *", "never due"),
+        ("0 0 30,31 2 *", "never due"),
+        ("0 0 31 4,6,9,11 *", "never due"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_reason(expression: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint.replace("'", ".")):
+        crontab.parse(expression)
+
+
+@given(st.text(max_size=40) | st.text(alphabet="0123456789*,-/ sunmo", max_size=30))
+def test_no_text_raises_anything_else(text: str) -> None:
+    with suppress(ValueError):
+        assert crontab.parse(text).minutes
+
+
+def test_leap_day_and_days_of_either_kind() -> None:
+    assert crontab.parse("0 0 29 2 *").following(at(2096, 3, 1), UTC) == at(2104, 2, 29)
+    assert crontab.parse("0 0 29 2 *").last(at(2027, 1, 1), UTC) == at(2024, 2, 29)
+    assert crontab.parse("0 0 31 2 1").following(at(2026, 11, 29), UTC) == at(2027, 2, 1)
+
+
+def test_a_repeated_hour_counts_once_and_a_skipped_time_is_due_by_the_new_clock() -> None:
+    schedule = crontab.parse("30 2 * * *")
+    first, second = at(2026, 10, 25, 0, 30), at(2026, 10, 25, 1, 30)  # 02:30 summer time, and 02:30 again
+    assert schedule.last(first, BERLIN) == first
+    assert schedule.last(second, BERLIN) == first
+    assert schedule.following(first, BERLIN) == at(2026, 10, 26, 1, 30)
+    assert schedule.following(at(2026, 3, 28, 12), BERLIN) == at(2026, 3, 29, 1, 30)  # 03:30 summer time
+    timer = fires(trigger(schedule, BERLIN), datetime(2026, 10, 24, 12, tzinfo=UTC), 3)
+    dues = [schedule.last(fired.timestamp(), BERLIN) for fired in timer]
+    assert len(timer) == 3
+    assert len(set(dues)) == 2

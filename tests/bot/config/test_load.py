@@ -1,0 +1,230 @@
+"""Loading: environment beats file beats default, variables are filled in, and every problem is named at once."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot.component_settings import server_problems
+from bot.config.load import ConfigError, load
+from bot.config.schema import Config
+from tests.bot.surroundings import Surroundings
+
+TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
+
+
+def problems(**how: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(**{"required": False, "check_servers": server_problems, **how})
+    assert str(caught.value).splitlines()[1:] == [f"  - {p}" for p in caught.value.problems]
+    return caught.value.problems
+
+
+def test_nothing_but_tokens_and_a_model_is_needed(around: Surroundings) -> None:
+    around.set(**TOKENS, HERMES_MODEL="qwen")
+    config = load()
+    assert (config.model.name, config.database_url) == ("qwen", "sqlite+aiosqlite:///data/hermes.db")
+    assert (config.files_root, config.http_port, config.slack_api_url) == (
+        Path("data/files"),
+        8090,
+        "https://slack.com/api/",
+    )
+
+
+MISTAKES = """
+model: {temperature: hot, api_key: "${NOPE}", base_url: localhost}
+session: {max_steps: 0, follow_ups: sometimes, budget: {system: 0.9}}
+roles: {lead: [S0123456789]}
+tools: {extra: ./x, post_message: {risk: maybe, approvers: "role:boss"}, write_file: {approvers: [bob]}}
+jobs: {prune: "1 2 3", timezone: Mars/Olympus}
+mcp_servers: {a: {}, b: {url: "${B}"}}
+slack: {mode: http}
+limits: {}
+database_url: x
+"""
+COMPLAINTS = (
+    "HERMES_HTTP_PORT: ",
+    "HERMES_LOG_LEVEL: ",
+    "HERMES_DATABASE_URL: names mysql",
+    "model.temperature: ",
+    "model.api_key: ${NOPE} is not set",
+    "model.base_url: must be an http",
+    "session.max_steps: ",
+    "session.follow_ups: ",
+    "session.budget: the shares add up to 1.72",
+    "roles.lead.0: a user group",
+    "tools.extra: unknown key",
+    "tools.post_message.risk: ",
+    "tools.post_message.approvers: there is no role:boss",
+    "tools.write_file.approvers: must be",
+    "jobs.prune: ",
+    "jobs.timezone: 'Mars/Olympus' is not a time zone",
+    "mcp_servers: a: ",
+    "mcp_servers: b: ",
+    "slack.mode: ",
+    "limits: unknown key",
+    "database_url: is not a key; it comes from the environment (HERMES_DATABASE_URL)",
+    "SLACK_BOT_TOKEN is missing",
+    "SLACK_APP_TOKEN is missing",
+    "a model endpoint or key is set (OPENAI_BASE_URL, or in the file) but no model",
+)
+
+
+def test_every_problem_is_named_at_once(around: Surroundings) -> None:
+    around.set(HERMES_HTTP_PORT="many", HERMES_LOG_LEVEL="loud", HERMES_DATABASE_URL="mysql://h/db")
+    around.say(MISTAKES)
+    named = "\n".join(problems(required=True))
+    assert not [words for words in COMPLAINTS if words not in named], named
+    assert "<class" not in named
+    assert "function-after" not in named
+
+
+def test_the_environment_beats_the_file_and_the_dotenv_is_below_it(around: Surroundings) -> None:
+    (around.folder / ".env").write_text("HERMES_MODEL=from-dotenv\nOPENAI_API_KEY=dotenv-key\nPLACE=dotenv\n")
+    around.say('model: {name: from-file, base_url: "http://${PLACE}/v1", temperature: 1}')
+    config = load(required=False)
+    key = config.model.api_key
+    assert (config.model.name, config.model.base_url, config.model.temperature) == (
+        "from-dotenv",
+        "http://dotenv/v1",
+        1,
+    )
+    assert key is not None
+    assert key.get_secret_value() == "dotenv-key"
+    around.set(HERMES_MODEL="real", PLACE="real")
+    assert (load(required=False).model.name, load(required=False).model.base_url) == ("real", "http://real/v1")
+
+
+def test_variables_take_their_value_else_their_default_else_are_a_problem(around: Surroundings) -> None:
+    around.set(A="one", EMPTY="")
+    around.say('session: {fields: {a: "${A} ${A:-x}", b: "${B:-two}", c: "${EMPTY:-three}", d: "${EMPTY}$${A}"}}')
+    assert load(required=False).session.fields == {"a": "one one", "b": "two", "c": "three", "d": "${A}"}
+    around.say('session: {fields: {a: "${B}", b: "${not a name}"}}')
+    first, second = problems()
+    assert first == "hermes.yaml: session.fields.a: ${B} is not set; set it, or write ${B:-default}"
+    assert "unknown form" in second
+
+
+def test_a_value_filled_in_may_be_a_number(around: Surroundings) -> None:
+    around.say('model: {context_window: "${WINDOW:-8192}"}')
+    assert load(required=False).model.context_window == 8192
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+@pytest.mark.parametrize("dev", [True, False])
+def test_a_key_or_an_address_without_a_model_says_so(around: Surroundings, variable: str, dev: bool) -> None:
+    around.set(**TOKENS, **{variable: "http://127.0.0.1:1/v1"})
+    (problem,) = problems(dev=dev, required=True)
+    assert variable in problem
+    assert "set HERMES_MODEL" in problem
+
+
+def test_the_local_slack_ignores_real_tokens_and_a_real_database(around: Surroundings) -> None:
+    around.set(**TOKENS, HERMES_DATABASE_URL="sqlite+aiosqlite:///real.db", SLACK_API_URL="https://example.com")
+    config = load(dev=True)
+    assert (config.bot_token, config.app_token, config.slack_api_url) == (None, None, "https://slack.com/api/")
+    assert config.database_url == "sqlite+aiosqlite:///data/dev/hermes.db"
+    assert config.model.name is None
+
+
+def test_swapped_tokens_are_noticed_before_slack_is_asked(around: Surroundings) -> None:
+    around.set(SLACK_BOT_TOKEN="xapp-1", SLACK_APP_TOKEN="xoxb-1", HERMES_MODEL="m")
+    assert [p.partition(":")[0] for p in problems(required=True)] == [
+        "SLACK_BOT_TOKEN holds an app-level token (xapp-…)",
+        "SLACK_APP_TOKEN holds a bot token (xoxb-…)",
+    ]
+
+
+def test_paths_in_the_file_are_meant_from_its_folder(around: Surroundings) -> None:
+    place = around.folder / "etc"
+    place.mkdir()
+    (place / "prompt.md").write_text("Be kind.")
+    (place / "h.yaml").write_text(
+        "model: {system_prompt_file: prompt.md}\ntools: {files_root: files}\nmcp_servers: mcp.json\n"
+    )
+    around.set(HERMES_CONFIG="etc/h.yaml")
+    config = load(required=False)
+    assert (config.model.system_prompt_file, config.mcp_servers) == (Path("etc/prompt.md"), Path("etc/mcp.json"))
+    assert config.files_root == Path("etc/files")
+
+
+def test_servers_written_inline_are_left_to_their_own_reader(around: Surroundings) -> None:
+    around.say('mcp_servers: {a: {command: x, env: {TOKEN: "${UNSET}"}, disabled: true}}')
+    config = load(required=False, check_servers=server_problems)
+    assert config.mcp_servers == {"a": {"command": "x", "env": {"TOKEN": "${UNSET}"}, "disabled": True}}
+
+
+def test_what_does_not_fit_the_place_is_named(around: Surroundings) -> None:
+    (around.folder / "file").write_text("")
+    around.say("model: {system_prompt_file: nowhere.md}\ntools: {files_root: file}")
+    assert [p.partition(":")[0] for p in problems()] == ["model.system_prompt_file", "tools.files_root"]
+
+
+@pytest.mark.parametrize("root", [".", "/", "data", "data/.."])
+def test_the_file_tools_never_reach_the_database(around: Surroundings, root: str) -> None:
+    around.say(tools={"files_root": root})
+    (problem,) = problems()
+    assert " contains data, data/hermes.db" in problem
+
+
+def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
+    (around.folder / ".env").write_text("A=1")
+    around.set(HERMES_DATA_DIR="/nowhere/data")
+    around.say(tools={"files_root": "."})
+    (problem,) = problems()
+    assert problem.endswith("contains hermes.yaml, .env; choose a folder of its own")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "not valid YAML at line 1, column 5"),
+        ("- a\n- b", "must be a mapping"),
+        ("a: *hunter2", "not valid YAML at line 1"),
+        ("tools: {t: {approvers: 5}}", 'tools.t.approvers: must be "requester"'),
+        ("mcp_servers: [1]", "mcp_servers: must be the path of an mcp.json"),
+        ("model: five", "model: "),
+        ("tools: five", "tools: "),
+        ("1: x", "1: unknown key"),
+        ("session: {1: x}", "session"),
+        ("mcp_servers: gone.json", "gone.json: cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_where(around: Surroundings, text: str, words: str) -> None:
+    around.say(text)
+    named = problems()
+    assert [p for p in named if words in p], named
+    assert "hunter2" not in str(named)
+
+
+def test_a_file_that_is_no_text_or_not_there(around: Surroundings) -> None:
+    (around.folder / "hermes.yaml").write_bytes(b"a: \xff\xfe")
+    assert problems() == ["hermes.yaml: is not UTF-8 text; save it as UTF-8"]
+    around.set(HERMES_CONFIG="gone.yaml")
+    assert problems() == ["gone.yaml: cannot be read (No such file or directory); check HERMES_CONFIG"]
+
+
+def test_a_dotenv_that_is_no_text_is_named(around: Surroundings) -> None:
+    (around.folder / ".env").write_bytes(b"A=\xff\xfe\n")
+    (problem,) = problems()
+    assert problem.startswith(".env: cannot be read (UnicodeDecodeError)")
+
+
+def test_a_tool_may_have_any_name_that_is_not_reserved(around: Surroundings) -> None:
+    around.say("tools: {rules: {risk: deny}, weather_now:, defaults: {timeout_s: 3}}")
+    tools = load(required=False).tools
+    assert (tools.defaults.timeout_s, tools.rules["rules"].risk, tools.rules["weather_now"].risk) == (3, "deny", None)
+
+
+def test_the_example_is_a_configuration_and_names_every_key(around: Surroundings) -> None:
+    example = Path(__file__).parents[3] / "config" / "hermes.example.yaml"
+    around.set(HERMES_CONFIG=str(example), OPENAI_API_KEY="k")
+    config = load(required=False)
+    said = yaml.safe_load(example.read_text())
+    own = {"bot_token", "app_token", "slack_api_url", "database_url", "data_dir", "http_port", "log_level"}
+    assert set(said) == set(Config.model_fields) - own
+    for part in ("model", "session", "slack", "access", "memory", "jobs"):
+        assert set(said[part]) == set(type(getattr(config, part)).model_fields)
+    default = Config.model_validate({"database_url": config.database_url, "data_dir": config.data_dir})
+    assert (config.session, config.jobs, config.memory) == (default.session, default.jobs, default.memory)

@@ -1,0 +1,79 @@
+"""No value that may be secret is ever in an error, wherever it was put by mistake."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.component_settings import server_problems
+from bot.config.load import ConfigError, load
+from bot.config.schema import Config
+from tests.bot.surroundings import Surroundings
+
+SECRET = "hunter2-hunter2"
+KEYS = sorted(set(Config.model_fields) | {"bogus", "limits"})
+INNER = ("name", "base_url", "api_key", "temperature", "system_prompt_file", "risk", "approvers", "files_root", "prune")
+INNER += ("timezone", "fields", "budget", "users", "mode", "a", "command", "url", "env", "mcpServers")
+
+values = st.recursive(
+    st.sampled_from(
+        ["${S}", "x${S}", "${S:-d}", "${MISSING}", "role:${S}", "${${S}}", 5, None, True, "postgres://${S}"]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(INNER), inner, max_size=3),
+    max_leaves=8,
+)
+VARIABLES = ("OPENAI_API_KEY", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "HERMES_DATABASE_URL", "OPENAI_BASE_URL")
+VARIABLES += ("HERMES_HTTP_PORT", "HERMES_LOG_LEVEL", "SLACK_API_URL")
+BAD = st.sampled_from([SECRET, f"http://u:{SECRET}@h:x/", f"postgresql://u:{SECRET}@h:port/db", f"sqlite:{SECRET}"])
+
+
+def complaint(*, required: bool) -> str:
+    """Return what loading complains of, or how the configuration looks in a log."""
+    try:
+        config = load(required=required, check_servers=server_problems)
+    except ConfigError as error:
+        return str(error)
+    return repr((config.bot_token, config.app_token, config.model.api_key))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    said=st.dictionaries(st.sampled_from(KEYS), values, max_size=4),
+    found=st.dictionaries(st.sampled_from(VARIABLES), BAD),
+)
+def test_no_secret_is_ever_in_an_error(around: Surroundings, said: dict[str, Any], found: dict[str, str]) -> None:
+    around.say("S_: 1" if not said else yaml.safe_dump(said))
+    with set_for_now({"S": SECRET, **found}):
+        assert SECRET not in complaint(required=True)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.sampled_from("{}[]:,&*!|>'\"%@`#- \n\tab"), max_size=30))
+def test_broken_yaml_never_shows_what_stands_in_it(around: Surroundings, text: str) -> None:
+    around.say(f"model: {{api_key: {SECRET}}}\n{text}")
+    assert SECRET not in complaint(required=False)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=st.sampled_from(["*", "&", "!", "'", '"', "@", "%", "`", "{", "!!int ", "!!python/object:"]))
+def test_a_secret_that_yaml_misreads_is_not_shown(around: Surroundings, before: str) -> None:
+    around.say(f"model: {{api_key: {before}{SECRET}}}\n")
+    assert SECRET not in complaint(required=False)
+
+
+class set_for_now:  # noqa: N801 - reads as a word
+    """Variables for the time of one example."""
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self._variables = variables
+
+    def __enter__(self) -> None:
+        os.environ.update(self._variables)
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._variables:
+            del os.environ[name]
+        assert Path("hermes.yaml").exists()

@@ -1,0 +1,50 @@
+"""Secrets, identity numbers and payment data are recognised; ordinary talk about them is not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.memory.sensitive_data import forbidden
+from tests.bot.memory.sensitive_samples import HARMLESS, SECRET, chinese_id, digits, luhn, some
+
+
+@pytest.mark.parametrize("text", SECRET)
+def test_what_must_not_be_kept_is_recognised(text: str) -> None:
+    assert forbidden(text)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_ordinary_talk_is_left_alone(text: str) -> None:
+    assert forbidden(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sort"),
+    [
+        (f"use sk-proj-{some(60)}", "secret"),
+        (f"AKIA{some(16, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}", "secret"),
+        ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "secret"),
+        (f"my password is {some(5)}4!", "secret"),
+        ('the wifi password is "' + "hunter" + '"', "secret"),
+        (f"我的密码：{some(6)}{digits(3)}", "secret"),
+        (f"card {luhn('4' + digits(14))}", "payment"),
+        (f"银行卡号 {digits(19)}", "payment"),
+        ("IBAN DE89 3704 0044 0532 0130 00, please", "payment"),
+        (f"身份证 {chinese_id('110105199003071' + '23')}", "identity"),
+        ("her SSN is 219-" + "09-1234", "identity"),
+        (f"护照号 E{digits(8)}", "identity"),
+    ],
+)
+def test_the_sort_is_named(text: str, sort: str) -> None:
+    assert forbidden(text) == sort
+
+
+def test_wide_digits_and_invisible_characters_hide_nothing() -> None:
+    number = luhn("4" + digits(14))
+    assert forbidden("".join(chr(ord(c) + 0xFEE0) for c in number)) == "payment"
+    assert forbidden("\u200b".join(number)) == "payment"
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_judged_without_raising(text: str) -> None:
+    assert forbidden(text) in {None, "secret", "identity", "payment"}

@@ -1,0 +1,72 @@
+"""Servers say the same thing in many words; ours are few, and hold no secret."""
+
+import pytest
+
+from bot.model.model_errors import Faults, retry_after
+
+FAULTS = Faults("qwen", "https://user:pass@models.example/v1/", "sk-abcdef123456")
+
+OVERFLOWS = [
+    # OpenAI, vLLM
+    "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens.",
+    "The decoder prompt (length 12345) is longer than the maximum model length of 8192.",
+    "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+    "'max_tokens' is too large: 8192. This model's maximum context length is 8192 tokens and your request has 1210",
+    # llama.cpp, llama-cpp-python, Ollama, LM Studio
+    "the request exceeds the available context size. try increasing the context size or enable context shift",
+    "request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+    "Requested tokens (2285) exceed context window of 2048",
+    "the input length exceeds the context length",
+    "Trying to keep the first 5000 tokens when context the overflows.",
+    # others
+    "prompt is too long: 210000 tokens > 200000 maximum",
+    "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+]
+
+
+@pytest.mark.parametrize("message", OVERFLOWS)
+def test_an_overflow_is_recognised_in_the_words_of_every_server(message: str) -> None:
+    fault = FAULTS.of_status(400, {"message": message, "code": 400})
+    assert (fault.code, fault.retried) == ("overflow", False)
+    assert FAULTS.of_status(500, message).code == "overflow"
+
+
+@pytest.mark.parametrize("message", ["Invalid 'messages[2].content'", "context must be a string", "tool name too long"])
+def test_other_refusals_are_no_overflow(message: str) -> None:
+    assert FAULTS.of_status(400, {"message": message}).code == "rejected"
+
+
+def test_a_refusal_is_quoted_in_one_short_line_without_secrets() -> None:
+    said = f"field x is wrong for sk-abcdef123456 and sk-proj-other99\nTrace line two{'x' * 500}"
+    shown = str(FAULTS.of_status(400, {"error": {"message": said}}))
+    assert "field x is wrong" in shown
+    assert not any(hidden in shown for hidden in ("abcdef123456", "other99", "line two"))
+    assert len(str(FAULTS.of_status(400, "y" * 5000))) < 300
+
+
+@pytest.mark.parametrize("said", ["Traceback (most recent call last):\n  File x", "<html><body>nginx</body></html>"])
+def test_traces_and_pages_are_not_quoted(said: str) -> None:
+    assert str(FAULTS.of_status(400, said)) == "The model server refused the request."
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    shown = str(FAULTS.of_status(404, None))
+    assert "models.example" in shown
+    assert "pass@" not in shown
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "2"}, 2),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_is_read_in_every_form_but_a_date(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds

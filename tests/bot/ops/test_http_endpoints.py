@@ -1,0 +1,115 @@
+"""The outside view over real sockets: alive, ready or not and why, and the numbers."""
+
+import asyncio
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot.ops.http_endpoints import OutsideView, has_room
+from bot.ops.metrics import Metrics, Stored
+
+
+async def look(address: str, path: str) -> tuple[int, str, str]:
+    async with aiohttp.ClientSession() as http, http.get(address + path) as answer:
+        return answer.status, answer.content_type, await answer.text()
+
+
+def exposed() -> Metrics:
+    metrics = Metrics()
+    metrics.turn_ended("answered", 1.5)
+    metrics.tool_ended("current_time", "succeeded", 0.02)
+    metrics.arguments("valid")
+    metrics.delivery("sent")
+    metrics.tokens(10, 5, 3)
+    metrics.timed_out()
+    return metrics
+
+
+STORED = Stored(depth=3, approvals={"approved": 2}, memories={"added": 4}, servers={"clock": True, "gone": False})
+
+
+def test_every_promised_number_is_there() -> None:
+    lines = set(exposed().text(STORED).decode().splitlines())
+    for line in (
+        'hermes_turns_total{outcome="answered"} 1.0',
+        "hermes_turn_seconds_count 1.0",
+        'hermes_tool_execution_duration_seconds_count{state="succeeded",tool="current_time"} 1.0',
+        'hermes_argument_validation_total{result="valid"} 1.0',
+        'hermes_approvals_total{verdict="approved"} 2.0',
+        'hermes_deliveries_total{state="sent"} 1.0',
+        "hermes_inbox_depth 3.0",
+        "hermes_state_timeout_total 1.0",
+        'hermes_model_tokens_total{kind="prompt"} 10.0',
+        'hermes_model_tokens_total{kind="completion"} 5.0',
+        'hermes_model_tokens_total{kind="cached"} 3.0',
+        'hermes_memory_total{event="added"} 4.0',
+        'hermes_mcp_up{server="clock"} 1.0',
+        'hermes_mcp_up{server="gone"} 0.0',
+    ):
+        assert line in lines
+
+
+def test_a_database_has_room_while_its_file_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "hermes.db"
+    assert not has_room(file)
+    file.touch()
+    assert has_room(file)
+    assert not has_room(tmp_path / "nowhere/hermes.db")
+
+
+async def test_readiness_says_what_is_missing() -> None:
+    state = {"socket": True, "database": True}
+
+    async def checks() -> dict[str, bool]:
+        return state
+
+    async def text() -> bytes:
+        return exposed().text(STORED)
+
+    view = OutsideView(0, checks, text)
+    address = await view.start()
+    try:
+        assert await look(address, "/healthz") == (200, "application/json", '{"ok": true}')
+        assert (await look(address, "/readyz"))[0] == 200
+        state["socket"] = False
+        status, _, body = await look(address, "/readyz")
+        assert (status, body) == (503, '{"ok": false, "socket": false, "database": true}')
+        assert (await look(address, "/healthz"))[0] == 200
+        status, kind, body = await look(address, "/metrics")
+        assert (status, kind, "hermes_turns_total" in body) == (200, "text/plain", True)
+        assert (await look(address, "/"))[0] == 404
+    finally:
+        await view.stop()
+
+
+async def test_a_check_that_hangs_is_not_ready() -> None:
+    async def checks() -> dict[str, bool]:
+        await asyncio.Event().wait()  # never set
+        return {}
+
+    async def text() -> bytes:
+        return b""
+
+    view = OutsideView(0, checks, text, patience=0.05)
+    address = await view.start()
+    try:
+        assert (await look(address, "/readyz"))[0] == 503
+    finally:
+        await view.stop()
+
+
+async def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
+    async def nothing() -> dict[str, bool]:
+        return {}
+
+    async def text() -> bytes:
+        return b""
+
+    first = OutsideView(0, nothing, text)
+    address = await first.start()
+    try:
+        with pytest.raises(OSError, match="address already in use"):
+            await OutsideView(int(address.rpartition(":")[2]), nothing, text).start()
+    finally:
+        await first.stop()

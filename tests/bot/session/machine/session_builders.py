@@ -1,0 +1,72 @@
+"""The words in which the example stories are told: people, calls, and a session brought to where a story begins."""
+
+from typing import Any, TypeVar
+
+from bot.session.machine.effects import Append, AskModel, Effect, TakeInbox
+from bot.session.machine.events import Event, Happened, InboxTaken, Item, Proposed, Replied, Said
+from bot.session.machine.transition import transition
+from storage.records import ApprovalRule, CallState, Decision, Session, Thread
+from tools.call_review import Outcome, Reviewed
+
+E = TypeVar("E")
+RULE = ApprovalRule(("ULEAD",), 1)
+FRESH = Session("s", Thread("T1", "C1", "1.0"), "public")
+DONE = Outcome(CallState.SUCCEEDED, "it worked")
+Step = tuple[Session, tuple[Effect, ...]]
+
+
+def said(number: int, user: str = "UANN", *, opens: bool = True) -> Said:
+    return Said(number, user, f"{number}.0", {"text": f"words {number}", "user": user}, opens)
+
+
+def happened(
+    number: int, call: str, turn: int = 1, user: str = "UANN", *, steps: int = 1, quiet: bool = False
+) -> Happened:
+    return Happened(number, call, turn, user, steps, f"what became of {call}", quiet)
+
+
+def call(name: str, decision: Decision = "allow", *, repeatable: bool = False, refusal: str | None = None) -> Proposed:
+    rule = RULE if decision == "ask" else None
+    effect = "read" if repeatable else "write"
+    return Proposed(name, Reviewed("p1", "tool", {}, "h", effect, decision, repeatable, refusal=refusal, rule=rule))
+
+
+def after(session: Session, *events: Event) -> Session:
+    """Play the events; when the machine asks for the inbox, it is empty."""
+    for event in events:
+        session, effects = transition(session, event)
+        if any(isinstance(e, TakeInbox) for e in effects):
+            session, _ = transition(session, InboxTaken())
+    return session
+
+
+def taken(session: Session, *items: Item) -> Step:
+    return transition(session, InboxTaken(items))
+
+
+def asked(session: Session, *items: Item) -> Session:
+    """Return the session with the model asked about these items; one message of Ann's unless told otherwise."""
+    session, effects = taken(session, *(items or (said(1),)))
+    assert of(effects, AskModel)
+    return session
+
+
+def replied(session: Session, *calls: Proposed, text: str = "") -> Session:
+    return after(session, Replied(session.turn, session.step, text, calls))
+
+
+def of(effects: tuple[Effect, ...], kind: type[E]) -> list[E]:
+    return [e for e in effects if isinstance(e, kind)]
+
+
+def kinds(effects: tuple[Effect, ...]) -> list[str]:
+    return [type(e).__name__ for e in effects]
+
+
+def entries(effects: tuple[Effect, ...]) -> list[tuple[str, Any]]:
+    """Return role and text of each appended entry."""
+    return [(e.role, e.content["text"]) for e in of(effects, Append)]
+
+
+def state(session: Session, name: str) -> CallState | None:
+    return next((c.state for c in session.calls if c.id == name), None)

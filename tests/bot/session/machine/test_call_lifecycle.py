@@ -1,0 +1,212 @@
+"""Approvals do not block (DESIGN §5): parked steps, interim results, outcomes, and questions about lost calls."""
+
+import json
+
+import pytest
+
+from bot.session.machine.call_lifecycle import RESULTS
+from bot.session.machine.effects import (
+    Append,
+    AskApproval,
+    AskModel,
+    CloseApproval,
+    EndTurn,
+    OpenTurn,
+    PlanCall,
+    PutOutcome,
+    RestTurn,
+    ResumeTurn,
+    RunTool,
+    SetCall,
+    StartAttempt,
+)
+from bot.session.machine.events import Decided, Replied, ToolFinished
+from bot.session.machine.transition import transition
+from storage.records import CallState, Phase, Session
+from tests.bot.session.machine.session_builders import (
+    DONE,
+    FRESH,
+    RULE,
+    after,
+    asked,
+    call,
+    entries,
+    happened,
+    kinds,
+    of,
+    replied,
+    said,
+    state,
+    taken,
+)
+from tools.call_review import Outcome
+
+LOST = Outcome(CallState.UNKNOWN, "", error="the server went away")
+
+
+def parked(*calls: str) -> Session:
+    """Return a session whose step rests with these calls to be approved."""
+    return replied(asked(FRESH), *(call(c, "ask") for c in calls))
+
+
+def gone_on(*calls: str) -> Session:
+    """Return a session at rest whose second turn was answered while the first one's calls await approval."""
+    return after(asked(parked(*calls), said(2, "UBOB")), Replied(2, 2, "Hi Bob"))
+
+
+def test_a_risky_call_opens_a_card_and_the_session_rests_without_asking_the_model() -> None:
+    session, effects = transition(asked(FRESH), Replied(1, 1, "May I?", (call("a", "ask"),)))
+    assert kinds(effects) == ["Append", "PlanCall", "AskApproval", "RestTurn", "Pause", "TakeInbox"]
+    assert of(effects, PlanCall)[0].state is CallState.AWAITING_APPROVAL
+    assert of(effects, AskApproval) == [AskApproval("a", "approval", RULE)]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_the_other_calls_of_a_parked_step_run() -> None:
+    session, effects = transition(asked(FRESH), Replied(1, 1, "", (call("a", "ask"), call("b"))))
+    assert of(effects, RunTool) == [RunTool("b", 1)]
+    assert session.phase is Phase.WAITING_TOOL
+    session, effects = transition(session, ToolFinished("b", 1, DONE))
+    assert kinds(effects) == ["SetCall", "Append", "RestTurn", "Pause", "TakeInbox"]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_an_approved_call_runs_at_once_while_another_still_awaits() -> None:
+    session, effects = transition(parked("a", "b"), Decided("a", "approved", ("ULEAD",)))
+    assert effects == (ResumeTurn(1), StartAttempt("a", 1), RunTool("a", 1))
+    assert session.phase is Phase.WAITING_TOOL
+    session, effects = transition(session, ToolFinished("a", 1, DONE))
+    assert of(effects, RestTurn) == [RestTurn(1)]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_a_call_approved_while_another_runs_joins_it() -> None:
+    session = replied(asked(FRESH), call("a", "ask"), call("b"))
+    session, effects = transition(session, Decided("a", "approved"))
+    assert effects == (StartAttempt("a", 1), RunTool("a", 1))
+    assert session.phase is Phase.WAITING_TOOL
+
+
+def test_a_denial_with_another_card_open_leaves_the_step_parked() -> None:
+    session, effects = transition(parked("a", "b"), Decided("a", "denied"))
+    assert kinds(effects) == ["SetCall", "Append", "TakeInbox"]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+    assert session.steps_used == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ends"),
+    [("denied", CallState.DENIED), ("expired", CallState.EXPIRED), ("withdrawn", CallState.WITHDRAWN)],
+)
+def test_the_last_verdict_resumes_the_step_with_true_results(verdict, ends) -> None:
+    session, effects = transition(parked("a"), Decided("a", verdict))
+    assert kinds(effects) == ["ResumeTurn", "SetCall", "Append", "TakeInbox"]
+    assert of(effects, SetCall)[0].state is ends
+    assert json.loads(entries(effects)[0][1])["error"]["code"] == verdict
+    session, effects = taken(session, said(2))
+    assert kinds(effects) == ["Append", "Take", "AskModel"]
+    assert of(effects, AskModel) == [AskModel(1, 2, 2)]
+    assert session.turn == 1
+
+
+def test_a_second_verdict_changes_nothing() -> None:
+    session, _ = transition(parked("a", "b"), Decided("a", "approved"))
+    for verdict in ("approved", "denied", "run_again"):
+        same, effects = transition(session, Decided("a", verdict))
+        assert same == session
+        assert kinds(effects) == ["Record"]
+
+
+def test_a_message_meanwhile_starts_a_turn_that_sees_open_calls_as_awaiting() -> None:
+    session, effects = taken(parked("a", "b"), said(2, "UBOB"))
+    assert kinds(effects) == ["Append", "Append", "OpenTurn", "Append", "Take", "AskModel"]
+    assert entries(effects)[:2] == [("tool", RESULTS["awaiting"])] * 2
+    assert of(effects, OpenTurn) == [OpenTurn(2, "UBOB", "2.0")]
+    assert all(c.detached for c in session.calls)
+    session, effects = transition(session, Replied(2, 2, "Hi Bob"))
+    assert of(effects, EndTurn) == [EndTurn(2, "answered")]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_an_interim_result_is_final_and_the_outcome_comes_apart() -> None:
+    session, effects = transition(gone_on("a"), Decided("a", "denied"))
+    assert of(effects, Append) == []
+    assert of(effects, PutOutcome) == [PutOutcome("a", 1, RESULTS["denied"], quiet=False)]
+    assert kinds(effects)[-1] == "TakeInbox"
+    assert session.phase is Phase.WAITING_INPUT
+
+
+def test_a_detached_call_runs_when_approved_and_the_session_stays_at_rest() -> None:
+    session, effects = transition(gone_on("a"), Decided("a", "approved"))
+    assert effects[:2] == (StartAttempt("a", 1), RunTool("a", 1))
+    assert not of(effects, ResumeTurn)
+    assert session.phase is Phase.WAITING_INPUT
+    session, effects = transition(session, ToolFinished("a", 1, DONE))
+    assert of(effects, PutOutcome) == [PutOutcome("a", 1, "it worked", quiet=False)]
+    session, effects = taken(session, happened(3, "a"))
+    assert effects[0] == ResumeTurn(1)
+
+
+def test_an_outcome_while_a_turn_runs_waits_for_the_step_boundary() -> None:
+    session = asked(parked("a"), said(2, "UBOB"))
+    session, effects = transition(session, Decided("a", "denied"))
+    assert kinds(effects) == ["SetCall", "PutOutcome"]
+    assert session.phase is Phase.REASONING
+    session, effects = transition(session, Replied(2, 2, "", (call("b"),)))
+    assert "TakeInbox" not in kinds(effects)
+    session, effects = transition(session, ToolFinished("b", 1, DONE))
+    session, effects = taken(session, happened(3, "a"))
+    assert kinds(effects) == ["Append", "Append", "Take", "AskModel"]
+    assert session.requester == "UBOB"
+
+
+def test_an_outcome_of_an_older_step_detaches_a_parked_one() -> None:
+    session = replied(asked(gone_on("a"), said(3, "UCAT")), call("b", "ask"))
+    session, effects = taken(session, happened(4, "a"))
+    assert entries(effects)[0] == ("tool", RESULTS["awaiting"])
+    assert of(effects, ResumeTurn) == [ResumeTurn(1)]
+    session, effects = transition(session, Decided("b", "denied"))
+    assert of(effects, PutOutcome) == [PutOutcome("b", 3, RESULTS["denied"], quiet=False)]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ends", "result"),
+    [
+        ("worked", CallState.SUCCEEDED, RESULTS["worked"]),
+        ("skipped", CallState.UNKNOWN, RESULTS["skipped"]),
+        ("expired", CallState.UNKNOWN, RESULTS["unanswered"]),
+    ],
+)
+def test_an_answered_or_expired_question_about_a_lost_call_lets_the_step_go_on(verdict, ends, result) -> None:
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    session, effects = transition(session, Decided("a", verdict))
+    assert of(effects, SetCall) == [SetCall("a", ends, result)]
+    assert entries(effects) == [("tool", result)]
+    assert session.calls == ()
+    assert session.phase is Phase.WAITING_TOOL
+
+
+def test_run_again_starts_the_next_attempt_and_the_old_ones_end_is_late() -> None:
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    session, effects = transition(session, Decided("a", "run_again"))
+    assert effects == (ResumeTurn(1), StartAttempt("a", 2), RunTool("a", 2))
+    same, effects = transition(session, ToolFinished("a", 1, DONE))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
+def test_a_lost_call_that_ends_after_all_closes_its_question() -> None:
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    session, effects = transition(session, ToolFinished("a", 1, DONE))
+    assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
+    assert entries(effects) == [("tool", "it worked")]
+    assert session.calls == ()
+
+
+@pytest.mark.parametrize("ending", [CallState.TIMED_OUT, CallState.UNKNOWN])
+def test_that_a_lost_call_took_too_long_is_no_news(ending) -> None:
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    same, effects = transition(session, ToolFinished("a", 1, Outcome(ending, "given up")))
+    assert same == session
+    assert state(session, "a") is CallState.UNKNOWN
+    assert kinds(effects) == ["Record"]

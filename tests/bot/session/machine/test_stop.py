@@ -1,0 +1,219 @@
+"""Stop and resume (DESIGN §5): a stop ends exactly its turn, and a new process finds what is owed."""
+
+import pytest
+
+from bot.session.machine.call_lifecycle import RESULTS
+from bot.session.machine.effects import (
+    AskApproval,
+    AskModel,
+    CancelModel,
+    CancelTool,
+    CloseApproval,
+    EndTurn,
+    Interrupt,
+    PutOutcome,
+    Record,
+    RestTurn,
+    RunTool,
+    SetCall,
+    StartAttempt,
+    TakeInbox,
+)
+from bot.session.machine.events import Decided, Replied, Resumed, Stopped, ToolFinished
+from bot.session.machine.transition import transition
+from storage.records import CallState, Phase
+from tests.bot.session.machine.session_builders import (
+    DONE,
+    FRESH,
+    after,
+    asked,
+    call,
+    entries,
+    happened,
+    kinds,
+    of,
+    replied,
+    said,
+    state,
+    taken,
+)
+from tools.call_review import Outcome
+
+
+def test_a_stop_cancels_the_model_and_keeps_what_people_saw() -> None:
+    session, effects = transition(asked(FRESH), Stopped(1, "UBOB", partial="Half a sen"))
+    assert kinds(effects) == ["Record", "CancelModel", "Append", "EndTurn", "Interrupt", "TakeInbox"]
+    assert of(effects, Record) == [Record("stopped", {"turn": 1}, "UBOB")]
+    assert of(effects, CancelModel) == [CancelModel(1)]
+    assert entries(effects)[0][1].startswith("Half a sen")
+    assert of(effects, Interrupt) == [Interrupt(1, "stopped", "UBOB")]
+    assert session.phase is Phase.WAITING_INPUT
+
+
+@pytest.mark.parametrize("reason", ["stopped", "deleted", "timed_out"])
+def test_the_turn_records_why_it_was_stopped(reason) -> None:
+    _, effects = transition(asked(FRESH), Stopped(1, "", reason))
+    assert of(effects, EndTurn) == [EndTurn(1, reason)]
+    assert of(effects, Record) == [Record(reason, {"turn": 1}, None)]
+
+
+def test_a_stop_gives_every_open_call_a_result() -> None:
+    calls = (call("read", repeatable=True), call("write"), call("risky", "ask"))
+    session = replied(asked(FRESH), *calls)
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert {e.call for e in of(effects, CancelTool)} == {"read", "write"}
+    assert {(s.call, s.state) for s in of(effects, SetCall)} == {
+        ("read", CallState.CANCELLED),
+        ("write", CallState.UNKNOWN),
+        ("risky", CallState.WITHDRAWN),
+    }
+    results = [RESULTS["cancelled"], RESULTS["unknown"], RESULTS["withdrawn"]]
+    assert [text for role, text in entries(effects) if role == "tool"] == results
+    assert of(effects, CloseApproval) == [CloseApproval("risky", "withdrawn")]
+    assert of(effects, AskApproval) == [AskApproval("write", "unknown")]
+    assert [(c.id, c.quiet, c.detached) for c in session.calls] == [("write", True, True)]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_a_stop_of_a_parked_step_withdraws_its_cards_and_ends_the_turn() -> None:
+    session = replied(asked(FRESH), call("a", "ask"), call("b", "ask"))
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert {e.call for e in of(effects, CloseApproval)} == {"a", "b"}
+    assert of(effects, EndTurn) == [EndTurn(1, "stopped")]
+    assert session.phase is Phase.WAITING_INPUT
+    same, effects = transition(session, Decided("a", "approved"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
+def test_a_stop_withdraws_the_cards_of_older_turns_too_and_their_outcomes_are_quiet() -> None:
+    session = replied(asked(FRESH), call("a", "ask"))
+    session = asked(session, said(2, "UBOB"))
+    session, effects = transition(session, Stopped(2, "UBOB"))
+    assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
+    outcome = PutOutcome("a", 1, RESULTS["withdrawn"], quiet=True)
+    assert of(effects, PutOutcome) == [outcome]
+    assert effects.index(outcome) < effects.index(TakeInbox())
+    assert taken(session, happened(3, "a", quiet=True)) == (session, ())
+
+
+def test_a_time_limit_that_strikes_at_rest_leaves_the_cards_open() -> None:
+    session = replied(asked(FRESH), call("a", "ask"))
+    same, effects = transition(session, Stopped(1, "", "timed_out"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
+def test_open_cards_can_be_stopped_after_the_turn_was_answered() -> None:
+    session = replied(asked(FRESH), call("a", "ask"))
+    session = after(asked(session, said(2)), Replied(2, 2, "Hello"))
+    session, effects = transition(session, Stopped(2, "UANN"))
+    assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
+    assert not of(effects, EndTurn)
+    assert session.phase is Phase.WAITING_INPUT
+
+
+def test_a_late_stop_never_touches_a_later_turn() -> None:
+    session = after(asked(FRESH), Replied(1, 1, "Hello"))
+    for later in (session, asked(session, said(2, "UBOB"))):
+        same, effects = transition(later, Stopped(1, "UANN"))
+        assert same == later
+        assert kinds(effects) == ["Record"]
+
+
+def test_a_second_stop_changes_nothing() -> None:
+    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
+    same, effects = transition(session, Stopped(1, "UBOB"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
+def test_a_stopped_session_answers_the_next_message() -> None:
+    session = after(asked(FRESH), Stopped(1, "UBOB"))
+    session, effects = taken(session, said(2))
+    assert of(effects, AskModel) == [AskModel(2, 2, 1)]
+
+
+def test_the_late_end_of_a_stopped_call_is_noted_and_starts_no_turn() -> None:
+    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
+    session, effects = transition(session, ToolFinished("a", 1, DONE))
+    assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
+    assert of(effects, PutOutcome) == [PutOutcome("a", 1, "it worked", quiet=True)]
+    assert session.phase is Phase.WAITING_INPUT
+
+
+def test_a_stopped_call_that_never_began_takes_its_question_back() -> None:
+    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
+    session, effects = transition(session, ToolFinished("a", 1, Outcome(CallState.CANCELLED, "it did not run")))
+    assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
+    assert session.calls == ()
+
+
+def test_a_stopped_call_that_is_run_again_can_be_stopped_again() -> None:
+    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"), Decided("a", "run_again"))
+    assert state(session, "a") is CallState.RUNNING
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert of(effects, CancelTool) == [CancelTool("a")]
+    assert of(effects, AskApproval) == [AskApproval("a", "unknown")]
+    assert state(session, "a") is CallState.UNKNOWN
+
+
+def test_closing_ends_the_session_whatever_its_turn() -> None:
+    for session in (FRESH, asked(FRESH), replied(asked(FRESH), call("a", "ask"))):
+        closed, effects = transition(session, Stopped(99, "UANN", closing=True))
+        assert closed.closed
+        assert closed.phase is Phase.WAITING_INPUT
+        assert kinds(effects)[-1] == "TakeInbox"
+        assert taken(closed, said(2)) == (closed, ())
+
+
+def test_a_resumed_request_is_made_again_under_a_new_stamp() -> None:
+    session, effects = transition(asked(FRESH), Resumed())
+    assert effects == (AskModel(1, 2, 2),)
+    same, effects = transition(session, Replied(1, 1, "of the old process"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
+
+
+def test_after_a_crash_a_repeatable_call_runs_again_and_another_is_asked_about() -> None:
+    session = replied(asked(FRESH), call("read", repeatable=True), call("write"))
+    session, effects = transition(session, Resumed())
+    assert effects == (
+        StartAttempt("read", 2),
+        RunTool("read", 2),
+        SetCall("write", CallState.UNKNOWN, "", None, 1, "interrupted"),
+        AskApproval("write", "unknown"),
+    )
+    assert session.phase is Phase.WAITING_TOOL
+
+
+def test_after_a_crash_a_step_of_lost_calls_rests_with_its_questions() -> None:
+    session, effects = transition(replied(asked(FRESH), call("write")), Resumed())
+    assert kinds(effects) == ["SetCall", "AskApproval", "RestTurn", "Pause", "TakeInbox"]
+    assert of(effects, RestTurn) == [RestTurn(1)]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+    session, effects = taken(session, said(2, "UBOB"))
+    assert entries(effects)[0] == ("tool", RESULTS["unknown"])
+
+
+def test_a_session_that_owes_nothing_looks_into_its_inbox() -> None:
+    parked = replied(asked(FRESH), call("a", "ask"))
+    for session in (FRESH, parked):
+        assert transition(session, Resumed()) == (session, (TakeInbox(),))
+
+
+def test_a_step_boundary_that_a_shutdown_left_goes_on_with_the_inbox() -> None:
+    session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
+    session, effects = transition(session, Resumed())
+    assert effects == (TakeInbox(),)
+    session, effects = taken(session, said(2))
+    assert kinds(effects) == ["Append", "Take", "AskModel"]
+
+
+def test_a_call_lost_at_rest_leaves_its_question_and_no_turn_begins() -> None:
+    session = asked(replied(asked(FRESH), call("a", "ask")), said(2))
+    session = after(session, Replied(2, 2, "Hello"), Decided("a", "approved"))
+    assert session.phase is Phase.WAITING_INPUT
+    session, effects = transition(session, Resumed())
+    assert kinds(effects) == ["SetCall", "AskApproval", "TakeInbox"]
+    assert session.phase is Phase.AWAITING_CONFIRMATION

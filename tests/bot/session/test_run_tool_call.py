@@ -1,0 +1,34 @@
+"""A call whose server is away says what was not done, and no more than is known."""
+
+from bot.session.tool_calls.run_tool_call import unavailable
+from storage.records import CallState, ToolCall
+
+
+def call(attempt: int) -> ToolCall:
+    return ToolCall(
+        id="c1",
+        session="s",
+        turn=1,
+        step=1,
+        position=0,
+        provider_id="p",
+        name="shop_order",
+        arguments={},
+        arguments_hash="h",
+        effect="write",
+        decision="allow",
+        state=CallState.RUNNING,
+        repeatable=True,
+        key="k",
+        requester="U0ANA",
+        attempt=attempt,
+    )
+
+
+def test_a_first_attempt_that_was_not_made_leaves_nothing_open() -> None:
+    assert "not made now" in unavailable(call(1))
+    assert "not known" not in unavailable(call(1))
+
+
+def test_a_repetition_that_was_not_made_says_that_the_attempt_before_may_have_had_its_effect() -> None:
+    assert "Whether an attempt before a restart had its effect is not known" in unavailable(call(2))

@@ -1,0 +1,46 @@
+"""A field counts when a person said it; what a tool or the model said is shown and not used."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.session.model_call.session_fields import merged, written
+from storage.records import Entry
+
+WANTED = {"order_id": "the customer's order number"}
+
+
+def said(seq: int, text: str) -> Entry:
+    return Entry(seq, 1, 1, "user", {"text": text, "name": "Ana", "user": "U0ANA", "ts": "1.0"})
+
+
+def result(seq: int, text: str) -> Entry:
+    return Entry(seq, 1, 1, "tool", {"text": text, "call": "c1", "name": "look"})
+
+
+def test_a_value_that_a_person_said_is_used() -> None:
+    fields = merged({}, {"order_id": {"value": "A-17", "entry": 3}}, WANTED, [said(3, "my order is a-17, please")])
+    assert fields == {"order_id": {"value": "A-17", "entry": 3, "said": True}}
+    assert written(fields) == "- order_id: A-17"
+
+
+def test_a_value_of_a_tool_is_kept_and_not_used() -> None:
+    fields = merged({}, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "order B-2")])
+    assert fields["order_id"]["said"] is False
+    assert written(fields) == ""
+
+
+def test_a_value_attributed_to_a_person_who_did_not_say_it_is_not_used() -> None:
+    fields = merged({}, {"order_id": {"value": "C-3", "entry": 3}}, WANTED, [said(3, "hello")])
+    assert written(fields) == ""
+
+
+def test_what_a_person_said_is_replaced_only_by_what_a_person_says() -> None:
+    known = {"order_id": {"value": "A-17", "entry": 3, "said": True}}
+    assert merged(known, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "B-2")]) == known
+    newer = merged(known, {"order_id": {"value": "B-2", "entry": 5}}, WANTED, [said(5, "sorry, it is B-2")])
+    assert written(newer) == "- order_id: B-2"
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_whatever_a_model_answers_only_wanted_fields_come_in(answer: object) -> None:
+    assert set(merged({}, answer, WANTED, [said(3, "x")])) <= set(WANTED)

@@ -1,0 +1,234 @@
+"""A random answer through a random storm, and what must be true of the thread afterwards."""
+
+import asyncio
+import random
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.ports import Reply
+from bot.simulator.server import Simulator
+from bot.simulator.sight import Task as SeenTask
+from bot.slack.rate_limiter import Limiter
+from bot.slack.reply.desk import Pace
+from bot.slack.reply.edited_message import SIGNS
+from bot.slack.slack_chat import SlackChat
+from bot.slack.web_api import Identity, SlackClient
+from bot.texts import say
+from tests.bot.slack.slack_setup import Stage
+from tools.context import ChatError
+
+SPEED = 200  # so much faster than ours runs the time in which the limiter waits
+WORD = re.compile(r"w\d\d\d\d\dz")
+READS = "conversations.replies"
+LOST: list[dict[str, Any]] = [{"status": 500}, {"drop": True}, {"error": "internal_error"}]
+REFUSED = ["invalid_chunks", "msg_too_long", "invalid_arguments"]
+CALLS = ["chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update"]
+
+
+async def hurried(sim: Simulator, pace: Pace) -> SlackChat:
+    """Return a chat whose limiter waits a fraction of the time."""
+    limiter = Limiter(lambda: time.monotonic() * SPEED, lambda seconds: asyncio.sleep(seconds / SPEED))
+    client = SlackClient(sim.settings.bot_token, sim.api_url, limiter)
+    return SlackChat(client, Identity.of(await client.call("auth.test", {})), pace=pace)
+
+
+@dataclass
+class Told:
+    """What was fed: `steps` are words and whether all of them must stand there."""
+
+    steps: list[tuple[list[str], bool]] = field(default_factory=list)
+    cards: dict[str, str] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+
+
+class Telling:
+    """One answer, told at random; `await tell()`, then `faults()` names what is wrong in the thread."""
+
+    def __init__(self, seed: int, stage: Stage, *, stops: bool = False) -> None:
+        self.rng = random.Random(seed)
+        self.stage = stage
+        self.told = Told()
+        self.end = self.rng.choice(["finish", "finish", "finish", "interrupt", "pause", "close"])
+        self.raised = ""
+        self._heads: set[str] = set()
+        self._refused: set[str] = set()
+        self._number = 0
+        self._stops = stops
+        self.stopped = False
+
+    def _words(self, count: int) -> list[str]:
+        self._number += count
+        return [f"w{n:05d}z" for n in range(self._number - count, self._number)]
+
+    def _markdown(self, words: list[str]) -> str:
+        kind = self.rng.choice(["plain", "plain", "fence", "table", "lines"])
+        if kind == "fence":
+            body = "".join(w + self.rng.choice([" ", "\n"]) for w in words)
+            return f"\n```py\n{body}\n```\n"
+        if kind == "table":
+            self._heads.add(words[0])
+            rows = "".join(f"| {w} | x |\n" for w in words[1:])
+            return f"\n\n| {words[0]} | b |\n| --- | --- |\n{rows}\n"
+        return "".join(w + self.rng.choice([" ", " ", "\n", "\n\n"] if kind == "lines" else [" "]) for w in words)
+
+    async def _trouble(self) -> None:
+        sim, rng = self.stage.sim, self.rng
+        if rng.random() < 0.55:
+            return
+        method = rng.choice(CALLS[:3] if sim.switches.streams_enabled and rng.random() < 0.8 else CALLS)
+        what = rng.random()
+        if what < 0.7:
+            kind, effect, count = rng.choice(LOST), rng.random() < 0.5, rng.choice([1, 1, 1, 2, 3])
+            await sim.fail_next(method, **kind, effect=effect, count=count)
+            self._log(method, kind, effect, count)
+        elif what < 0.9:
+            after = rng.choice([1, 2, 5])
+            await sim.fail_next(method, status=429, retry_after=after)
+            self._log(method, 429, after)
+        elif method not in self._refused:  # Slack may refuse some items, but not everything that follows them
+            self._refused.add(method)
+            error = rng.choice(REFUSED)
+            await sim.fail_next(method, error=error)
+            self._log(method, error)
+        if rng.random() < 0.5:
+            await sim.fail_next(READS, status=500, count=(n := rng.choice([3, 3, 6])))
+            self._log(READS, n)
+
+    def _log(self, *what: object) -> None:
+        self.told.log.append(" ".join(map(str, what)))
+
+    async def tell(self) -> None:
+        reply, rng = self.stage.reply(), self.rng
+        for step in range(rng.choice([1, 2, 2, 3])):
+            for _ in range(rng.choice([0, 0, 0, 1, 2])):
+                words = await self._say(reply)
+                self._log("restart")
+                reply.restart()
+                self.told.steps.append((words, False))
+            words = await self._say(reply)
+            self.told.steps.append((words, True))
+            self._log("end_step")
+            reply.end_step()
+            await self._call_tools(reply, step)
+        await self._close(reply)
+
+    async def _say(self, reply: Reply) -> list[str]:
+        said: list[str] = []
+        for _ in range(self.rng.choice([1, 1, 2, 4])):
+            await self._trouble()
+            words = self._words(self.rng.choice([3, 10, 30, 120]))
+            said += words
+            text = self._markdown(words)
+            self._log("text", words[0], words[-1])
+            while text:
+                at = self.rng.choice([5, 40, 400, 4000])
+                reply.text(text[:at])
+                text = text[at:]
+                if self.rng.random() < 0.3:
+                    await asyncio.sleep(self.rng.choice([0, 0.005, 0.02]))
+        return said
+
+    async def _call_tools(self, reply: Reply, step: int) -> None:
+        keys = [f"c{step}{n}" for n in range(self.rng.choice([0, 1, 1, 2, 3]))]
+        for key in keys:
+            self._log("card", key)
+            reply.task(key, f"Tool {key}", "in_progress")
+            self.told.cards[key] = "in_progress"
+        await self._trouble()
+        await asyncio.sleep(self.rng.choice([0, 0.01, 0.05]))
+        for key in keys:
+            if self.end == "finish" or self.rng.random() < 0.6:
+                status = self.rng.choice(["complete", "error"])
+                self._log("card", key, status)
+                reply.task(key, f"Tool {key}", status)
+                self.told.cards[key] = status
+            await asyncio.sleep(self.rng.choice([0, 0, 0.02]))
+
+    async def _close(self, reply: Reply) -> None:
+        whole = ""
+        if self.end in ("finish", "interrupt") or self.rng.random() < 0.5:
+            last = self._words(self.rng.choice([5, 30, 200]))
+            whole = self._markdown(last)
+            reply.text(whole[: (fed := self.rng.choice([0, len(whole) // 2, len(whole)]))])
+            self._log("last", fed, last[0], last[-1])
+            self.told.steps.append((last, self.end == "finish"))
+        await asyncio.sleep(self.rng.choice([0, 0, 0.03]))
+        await self._trouble()
+        if self._stops and self.end != "close" and self.rng.random() < 0.5:
+            await self._press()
+        try:
+            self._log(self.end)
+            if self.end == "finish":
+                await reply.finish(whole)
+            elif self.end == "interrupt":
+                await reply.interrupt("stopped")
+            elif self.end == "pause":
+                await reply.pause()
+            else:
+                await self.stage.sim.heal()
+                await reply.close()
+        except ChatError as error:
+            self.raised = error.code
+
+    async def _press(self) -> None:
+        place = self.stage.thread
+        try:
+            self.stopped = bool(await self.stage.sim.press_stop("U0ANA", place.channel, place.root))
+        except Exception as error:
+            self._log("no stop", error)
+        self._log("stop pressed", self.stopped)
+
+    def faults(self) -> list[str]:
+        """Return what is wrong; nothing is asked of an answer that could not be ended: it stays owed."""
+        found = [*self._text_faults()]
+        if self.raised:
+            return found
+        for message in self.stage.answers():
+            if message.streaming_state == "in_progress" and not self._hurried_away():
+                found.append("a stream stands open")
+            found += [f"{t.id} stands open" for t in message.tasks if t.status == "in_progress"]
+        shown: dict[str, list[Any]] = {}
+        for message in self.stage.answers():
+            # A message that was posted and let go of says itself, once the next process marks it, that it ended.
+            for card in [*message.tasks, *(_lines(message.text) if self.end != "close" else ())]:
+                shown.setdefault(card.id, []).append(card)
+        below = say("voice.continued", "en-US")
+        for key, cards in shown.items():
+            if any(c.output != below for c in cards[:-1]):
+                found.append(f"{key} is shown {len(cards)} times")
+            gone = self.end == "close" and cards[-1].output == below  # the message below was not begun any more
+            if self.told.cards[key] not in ("in_progress", cards[-1].status) and not gone:
+                found.append(f"{key} shows {cards[-1].status}, {cards[-1].output}")
+        if self.end != "close" and self.stage.status() != ("suspended" if self.end == "pause" else "active"):
+            found.append(f"the status is {self.stage.status()}")
+        return found
+
+    def _hurried_away(self) -> bool:
+        """Who lets go does not wait for a limit on stops: the next process closes the stream."""
+        return self.end == "close" and any(line.startswith("chat.stopStream 429") for line in self.told.log)
+
+    def _text_faults(self) -> list[str]:
+        text = "\n".join(m.text for m in self.stage.answers())
+        shown = WORD.findall(text)
+        # The header of a table that goes on in the next message stands there again.
+        shown = [w for n, w in enumerate(shown) if not (w in self._heads and w in shown[:n])]
+        at, found = 0, []
+        for words, must in self.told.steps:
+            end = at
+            while end < len(shown) and end - at < len(words) and shown[end] == words[end - at]:
+                end += 1
+            if must and not self.raised and not self.stopped and self.end != "close" and end - at < len(words):
+                found.append(f"{words[end - at]} is missing, {shown[end : end + 3]} comes")
+            at = end
+        if at < len(shown):
+            found.append(f"{shown[at : at + 5]} come too often or too early")
+        return found
+
+
+def _lines(text: str) -> list[SeenTask]:
+    """Return the cards that a message without streams shows as lines."""
+    found = re.findall(r"^([…✓✕]) Tool (c\d+)(?:: (.*))?$", text, re.MULTILINE)
+    states = {sign: state for state, sign in SIGNS.items()}
+    return [SeenTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]

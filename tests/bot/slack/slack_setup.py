@@ -1,0 +1,69 @@
+"""One thread in the simulator, seen as people see it."""
+
+from dataclasses import dataclass, field, replace
+
+from bot.ports import Reply, ReplySpec
+from bot.simulator.server import Simulator
+from bot.simulator.sight import Seen
+from bot.slack.slack_chat import SlackChat
+from storage.records import Thread
+
+
+@dataclass
+class Keeper:
+    """Writes down which messages were opened, in order."""
+
+    steps: list[tuple[str, int, str]] = field(default_factory=list)
+
+    async def opening(self, part: int) -> None:
+        self.steps.append(("opening", part, ""))
+
+    def opened(self, part: int, ts: str) -> None:
+        self.steps.append(("opened", part, ts))
+
+
+@dataclass
+class Stage:
+    """A message of Ana's and the thread below it."""
+
+    sim: Simulator
+    chat: SlackChat
+    thread: Thread
+    keeper: Keeper = field(default_factory=Keeper)
+
+    @classmethod
+    async def set(cls, sim: Simulator, chat: SlackChat, channel: str) -> "Stage":
+        ts = await sim.say("U0ANA", channel, "@hermes hello")
+        return cls(sim, chat, Thread("T0SIM", channel, ts))
+
+    @property
+    def spec(self) -> ReplySpec:
+        return ReplySpec(self.thread, "U0ANA", "key-1", direct=self.thread.channel.startswith("D"))
+
+    def reply(self, **changes: str) -> Reply:
+        return self.chat.reply(replace(self.spec, **changes), self.keeper)
+
+    def answers(self) -> list[Seen]:
+        """What Hermes wrote below the message."""
+        return [m for m in self.sim.thread(self.thread.channel, self.thread.root)[1:] if m.is_bot]
+
+    def texts(self) -> list[str]:
+        return [m.text for m in self.answers()]
+
+    def whole(self) -> str:
+        """All that Hermes wrote, white space evened out."""
+        return " ".join(" ".join(self.texts()).split())
+
+    def status(self) -> str | None:
+        session = self.sim.session(self.thread.channel, self.thread.root)
+        return session.status if session else None
+
+    def methods(self) -> list[str]:
+        return [call.method for call in self.sim.calls() if call.method != "auth.test"]
+
+    async def streaming(self) -> Seen:
+        """Wait until a stream shows some text or a card."""
+        found = await self.sim.wait_for(
+            lambda: [m for m in self.answers() if m.streaming_state == "in_progress" and (m.text or m.tasks)]
+        )
+        return found[-1]

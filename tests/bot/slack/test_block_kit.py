@@ -1,0 +1,120 @@
+"""Cards show the whole truth within Slack's limits."""
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.ports import Card
+from bot.slack.render.block_kit import ARGUMENTS_LIMIT, card_blocks, card_text, exact
+from storage.records import Approval, ApprovalRule, Thread
+
+THREAD = Thread("T1", "C1", "1.0")
+OPEN = Approval(
+    id="ap1", session="s", call="c", kind="approval", tool="post_message", arguments={"text": "hi"}, arguments_hash="h",
+    requester="U1", rule=ApprovalRule(("U2", "U3"), quorum=2, not_requester=True), status="open", thread=THREAD,
+    message_ts=None, created=0.0, expires=1_700_000_000.0,
+)  # fmt: skip
+
+
+def words(blocks: list[dict[str, Any]]) -> str:
+    return json.dumps(blocks, ensure_ascii=False)
+
+
+def shown_arguments(blocks: list[dict[str, Any]]) -> str:
+    return "".join(b["elements"][0]["elements"][0]["text"] for b in blocks if b["type"] == "rich_text")
+
+
+def action_ids(blocks: list[dict[str, Any]]) -> list[str]:
+    return [e["action_id"] for b in blocks if b["type"] == "actions" for e in b["elements"]]
+
+
+def test_an_open_card_says_who_what_and_until_when() -> None:
+    blocks = card_blocks(Card(replace(OPEN, votes=("U2",)), "write", note="repaired"))
+    seen = words(blocks)
+    for word in ("post_message", "<@U1>", "<@U2>, <@U3>", "1 of 2", "repaired", "may not approve", "1700000000"):
+        assert word in seen
+    assert action_ids(blocks) == ["hermes_approve", "hermes_deny"]
+    assert {e["value"] for e in blocks[-1]["elements"]} == {"ap1"}
+    assert json.loads(shown_arguments(blocks)) == {"text": "hi"}
+
+
+@pytest.mark.parametrize("status", ["approved", "denied", "expired", "withdrawn"])
+def test_a_settled_card_has_no_buttons_and_says_how_it_ended(status: Any) -> None:
+    card = Card(replace(OPEN, status=status, decided_by=("U2", "U3")), "write")
+    blocks = card_blocks(card)
+    assert action_ids(blocks) == []
+    assert status in (words(blocks) + card_text(card)).lower()
+    assert ("<@U2>, <@U3>" in words(blocks[-1:])) == (status in {"approved", "denied"})
+
+
+def test_an_unknown_outcome_asks_with_three_buttons() -> None:
+    card = Card(replace(OPEN, kind="unknown"), "danger")
+    assert action_ids(card_blocks(card)) == ["hermes_run_again", "hermes_worked", "hermes_skip"]
+    for status in ("run_again", "worked", "skipped", "expired", "withdrawn"):
+        settled = card_blocks(replace(card, approval=replace(card.approval, status=status)))
+        assert action_ids(settled) == []
+        assert len(settled[-1]["text"]["text"]) > 15
+
+
+def test_about_an_unknown_outcome_one_answer_is_enough() -> None:
+    asked = words(card_blocks(Card(replace(OPEN, kind="unknown", votes=()), "danger")))
+    assert "<@U2>, <@U3>" in asked
+    assert "of 2" not in asked
+    assert "Whoever asked may not answer this." in asked
+
+
+def test_a_question_that_nobody_answered_names_nobody() -> None:
+    card = Card(replace(OPEN, kind="unknown", status="skipped"), "danger")
+    assert "nobody answered" in words(card_blocks(card))
+    answered = replace(card, approval=replace(card.approval, decided_by=("U2",)))
+    assert "<@U2> chose to go on without it" in words(card_blocks(answered))
+
+
+def test_the_card_speaks_the_requesters_language() -> None:
+    assert "批准" in words(card_blocks(Card(OPEN, "write", locale="zh-CN")))
+
+
+@given(st.dictionaries(st.text(max_size=20), st.text(max_size=4000), min_size=1, max_size=4))
+def test_arguments_are_exact_or_said_to_be_cut(arguments: dict[str, str]) -> None:
+    blocks = card_blocks(Card(replace(OPEN, arguments=arguments), "write"))
+    text = exact(arguments)
+    if len(text) <= ARGUMENTS_LIMIT:
+        assert json.loads(shown_arguments(blocks)) == arguments
+    else:
+        assert str(len(text)) in words(blocks)
+        assert hashlib.sha256(text.encode()).hexdigest() in words(blocks)
+
+
+@given(st.dictionaries(st.text(), st.text(max_size=30000), max_size=3), st.text(max_size=3000), st.text(max_size=400))
+def test_every_card_keeps_to_slacks_limits(arguments: dict[str, str], note: str, tool: str) -> None:
+    approvers = tuple(f"U{i:010}" for i in range(200))
+    rule = ApprovalRule(approvers, 3)
+    approval = replace(OPEN, arguments=arguments, tool=tool, rule=rule, votes=approvers[:40])
+    blocks = card_blocks(Card(approval, "danger", note=note))
+    assert len(blocks) <= 50
+    assert len(shown_arguments(blocks)) <= ARGUMENTS_LIMIT
+    for block in blocks:
+        if block["type"] == "section":
+            assert 1 <= len(block["text"]["text"]) <= 3000
+        if block["type"] == "context":
+            assert 1 <= len(block["elements"][0]["text"]) <= 2000
+
+
+def test_nothing_in_the_arguments_is_invisible() -> None:
+    hidden = {"path": "a\u202egnp.exe\u200b\u00a0x"}
+    text = exact(hidden)
+    assert "\\u202e" in text
+    assert "\\u200b" in text
+    assert "\\u00a0" in text
+    assert json.loads(text) == hidden
+
+
+def test_arguments_cannot_ping_or_forge_the_card() -> None:
+    blocks = card_blocks(Card(replace(OPEN, tool="<!channel> *x*", arguments={"a": "<!here> ```"}), "write"))
+    assert "<!channel>" not in words(blocks)
+    assert [b["type"] for b in blocks if "<!here>" in words([b])] == ["rich_text"]

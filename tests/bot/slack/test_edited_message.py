@@ -1,0 +1,93 @@
+"""The answer where Slack shows no streams: one message, edited."""
+
+import pytest
+
+from tests.bot.slack.slack_setup import Stage
+
+FIRST = "This is the first sentence of the answer, which is long enough to be seen. "
+
+
+@pytest.fixture
+def plain(stage: Stage) -> Stage:
+    stage.sim.switches.streams_enabled = False
+    return stage
+
+
+async def shown(stage: Stage, word: str) -> None:
+    await stage.sim.wait_for(lambda: word in stage.whole())
+
+
+async def test_a_stop_button_stands_below_while_at_work_and_goes_at_the_end(plain: Stage) -> None:
+    reply = plain.reply()
+    reply.text(FIRST)
+    await shown(plain, "first sentence")
+    button = plain.answers()[0].button("hermes_stop")
+    assert (button.text, button.value) == ("Stop", plain.thread.root)
+    await reply.finish(FIRST + "The end.")
+    assert plain.answers()[0].buttons == []
+    assert plain.texts() == [FIRST + "The end."]
+    assert plain.status() == "active"
+
+
+async def test_tools_are_lines_above_the_text(plain: Stage) -> None:
+    reply = plain.reply(locale="zh-CN")
+    reply.task("c", "read_file", "in_progress")
+    await shown(plain, "… read_file")
+    assert "正在处理" in plain.whole()
+    assert plain.answers()[0].button("hermes_stop").text == "停止"
+    reply.task("c", "read_file", "complete", "12 lines")
+    await reply.finish("It has 12 lines.")
+    assert plain.whole() == "✓ read_file: 12 lines It has 12 lines."
+
+
+async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> None:
+    reply = plain.reply()
+    reply.text("I will look. ")
+    reply.end_step()
+    reply.task("c", "look", "complete")
+    reply.text(FIRST)
+    await shown(plain, "first sentence")
+    reply.restart()
+    reply.text("Another beginning, with quite other words in it. ")
+    await reply.finish("Another beginning, with quite other words in it. And an end.")
+    (text,) = plain.texts()
+    wanted = "✓ look I will look. Another beginning, with quite other words in it. And an end."
+    assert text.split() == wanted.split()
+
+
+async def test_letting_go_takes_the_button_away(plain: Stage) -> None:
+    reply = plain.reply()
+    reply.text(FIRST)
+    await shown(plain, "first sentence")
+    await reply.close()
+    assert plain.answers()[0].buttons == []
+
+
+async def test_an_interruption_says_why(plain: Stage) -> None:
+    reply = plain.reply()
+    reply.text(FIRST)
+    await shown(plain, "first sentence")
+    await reply.interrupt("stopped by Ana")
+    assert plain.texts()[0].endswith("_— stopped by Ana —_")
+    assert plain.answers()[0].buttons == []
+
+
+async def test_each_message_bears_its_key(plain: Stage) -> None:
+    reply = plain.reply()
+    reply.text(FIRST)
+    await shown(plain, "first sentence")
+    await reply.finish(FIRST)
+    assert plain.answers()[0].metadata["event_payload"] == {"key": "key-1", "part": 0}
+    assert [p.text for p in await plain.chat.read_thread(plain.thread, limit=1)] == [FIRST]
+
+
+@pytest.mark.parametrize("fault", [{"status": 500}, {"drop": True}, {"status": 429, "retry_after": 1}])
+@pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
+async def test_a_failing_edit_loses_nothing(plain: Stage, method: str, fault: dict) -> None:
+    await plain.sim.fail_next(method, **fault, effect="retry_after" not in fault)
+    reply = plain.reply()
+    reply.text(FIRST)
+    await plain.sim.wait_for(lambda: plain.sim.calls(method) or plain.answers())
+    await reply.finish(FIRST + FIRST)
+    assert plain.whole().split() == (FIRST + FIRST).split()
+    assert len(plain.answers()) == 1

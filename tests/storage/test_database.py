@@ -1,0 +1,127 @@
+"""The store keeps whole transactions, in order, and says in one line why it cannot."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from storage.database import Database, StorageError, Tx
+from tests.waiting import until
+
+
+@pytest.fixture
+async def db(tmp_path: Path) -> AsyncIterator[Database]:
+    # A batch never ends by the clock here: how long a commit takes is the machine's business.
+    database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=60)
+    await database.write(
+        lambda tx: tx.execute(text("CREATE TABLE t (place INTEGER PRIMARY KEY, n INTEGER UNIQUE)")) and None
+    )
+    yield database
+    await database.close()
+
+
+def put(tx: Tx, n: int) -> None:
+    tx.execute(text("INSERT INTO t (n) VALUES (:n)"), {"n": n})
+
+
+def put_and_fail(tx: Tx, n: int) -> None:
+    put(tx, n)
+    raise LookupError("no")
+
+
+def rows(tx: Tx) -> list[int]:
+    return list(tx.execute(text("SELECT n FROM t ORDER BY place")).scalars())
+
+
+async def test_a_failing_transaction_leaves_nothing_and_its_neighbours_stay(db: Database) -> None:
+    results = await asyncio.gather(
+        db.write(put, 1), db.write(put_and_fail, 2), db.write(put, 3), db.write(put, 3), return_exceptions=True
+    )
+    assert isinstance(results[1], LookupError)
+    assert isinstance(results[3], StorageError)
+    assert await db.read(rows) == [1, 3]
+
+
+async def test_many_writers_share_commits_and_lose_nothing(db: Database) -> None:
+    before = db.commits
+    await asyncio.gather(*(db.write(put, n) for n in range(500)))
+    assert await db.read(rows) == list(range(500))
+    assert db.commits - before < 250
+
+
+async def test_a_batch_that_took_its_time_leaves_the_rest_to_the_next(tmp_path: Path, db: Database) -> None:
+    impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
+    await asyncio.gather(*(impatient.write(put, n) for n in range(5)))
+    assert impatient.commits == 5
+    await impatient.close()
+    assert await db.read(rows) == list(range(5))
+
+
+async def test_what_a_batch_left_over_is_not_overtaken_by_what_came_later(tmp_path: Path, db: Database) -> None:
+    impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
+    early = [asyncio.create_task(impatient.write_first(put, n)) for n in range(5)]
+    await early[0]
+    late = [asyncio.create_task(impatient.write_first(put, n)) for n in range(5, 8)]
+    await asyncio.gather(*early, *late)
+    await impatient.close()
+    assert await db.read(rows) == list(range(8))
+
+
+async def test_what_changes_nothing_commits_nothing(db: Database) -> None:
+    before = db.commits
+    await db.write(lambda tx: tx.execute(text("DELETE FROM t WHERE n = 99")) and None)
+    assert db.commits == before
+
+
+async def test_a_write_that_rides_along_is_stored_before_the_commit_it_rides_with(db: Database) -> None:
+    before = db.commits
+    db.write_soon(put, 1)
+    await db.write(put, 2)
+    assert (await db.read(rows), db.commits - before) == ([1, 2], 1)
+
+
+async def test_a_write_that_rides_along_is_stored_alone_when_nothing_else_comes(db: Database) -> None:
+    db.write_soon(put, 1)
+    await until(lambda: db.read(rows), [1])
+
+
+async def test_what_can_wait_longer_rides_along_as_well_and_hurries_with_what_cannot(db: Database) -> None:
+    before = db.commits
+    db.write_later(put, 1)
+    db.write_soon(put, 2)
+    await until(lambda: db.read(rows), [1, 2])
+    assert db.commits == before + 1
+
+
+async def test_closing_finishes_what_was_queued(tmp_path: Path, db: Database) -> None:
+    pending = [asyncio.create_task(db.write(put, n)) for n in range(50)]
+    await asyncio.sleep(0)
+    db.write_soon(put, 99)
+    await db.close()
+    await asyncio.gather(*pending)
+    with sqlite3.connect(db.path) as plain:
+        assert plain.execute("SELECT count(*) FROM t").fetchone() == (51,)
+    plain.close()
+    with pytest.raises(StorageError, match="closing"):
+        await db.write(put, 100)
+
+
+async def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.db").write_text("this is not a database, and long enough to be read as a header of one " * 20)
+    with pytest.raises(StorageError, match=r"cannot open the database .*a\.db: file is not a database"):
+        await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://x@y/z", "nonsense", "sqlite+aiosqlite:///:memory:"])
+async def test_a_url_that_cannot_be_used_is_refused_with_the_remedy(url: str) -> None:
+    with pytest.raises(StorageError, match="HERMES_DATABASE_URL"):
+        await Database.open(url)
+
+
+async def test_a_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_text("a file where a folder is wanted")
+    with pytest.raises(StorageError, match="cannot open the database"):
+        await Database.open(f"sqlite+aiosqlite:///{tmp_path}/folder/a.db")

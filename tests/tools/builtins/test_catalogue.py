@@ -1,0 +1,29 @@
+"""The tools that Hermes brings along, as a whole."""
+
+import json
+
+from tools.builtins.catalogue import BUILT_INS
+from tools.registry import Registry
+
+EFFECTS = {"post_message": "write", "write_file": "write"}
+
+
+def test_only_what_writes_is_not_a_read() -> None:
+    assert {t.name: t.effect for t in BUILT_INS if t.effect != "read"} == EFFECTS
+    assert [t.name for t in BUILT_INS if t.outward] == ["post_message"]
+
+
+def test_each_has_a_summary_in_both_languages() -> None:
+    assert [t.name for t in BUILT_INS if not t.summary or not all(t.summary)] == []
+
+
+def test_each_parameter_is_described_and_the_whole_is_short() -> None:
+    bare = [
+        f"{t.name}.{name}"
+        for t in BUILT_INS
+        for name, schema in t.parameters["properties"].items()
+        if not schema.get("description")
+    ]
+    assert bare == []
+    # A tenth of the tools' share of a 32k window: every request carries these.
+    assert len(json.dumps(Registry(BUILT_INS).schemas())) < 5000

@@ -1,0 +1,105 @@
+"""Every exception that the SDK may raise becomes a ToolError with plain words."""
+
+import httpx2
+import pytest
+from mcp import MCPError
+from pydantic import BaseModel, ValidationError
+
+from tools.declaration import ToolError
+from tools.mcp.mcp_errors import call_error, connect_words, connection_lost, session_gone
+from tools.mcp.secret_redaction import Redactor
+from tools.mcp.server_settings import ServerSettings
+from tools.mcp.transports import Wire
+
+STDIO = ServerSettings("srv", command="x")
+HTTP = ServerSettings("srv", url="https://h.example/mcp?token=t0psecret")
+HIDE = Redactor(["t0psecret"])
+
+
+def invalid() -> ValidationError:
+    class Shape(BaseModel):
+        it: int
+
+    with pytest.raises(ValidationError) as caught:
+        Shape.model_validate({"it": "t0psecret"})
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable"),
+    [
+        (MCPError(-32000, "Connection closed"), "outcome_unknown", True),
+        (MCPError(-32001, "Timed out"), "timeout", True),
+        (MCPError(-32600, "Session not found"), "unavailable", True),
+        (MCPError(-32602, "t0psecret is wrong"), "invalid_arguments", False),
+        (MCPError(-32603, "t0psecret broke"), "mcp_error", False),
+        (MCPError(-32000, "SSE event exceeded the 8388608 byte limit"), "result_too_large", False),
+        (RuntimeError("structured content t0psecret does not fit"), "bad_reply", False),
+        (invalid(), "bad_reply", False),
+        (TimeoutError(), "timeout", True),
+        (OSError("t0psecret"), "outcome_unknown", True),
+        (httpx2.ReadError("t0psecret"), "outcome_unknown", True),
+        (ExceptionGroup("", [ExceptionGroup("", [BrokenPipeError()])]), "outcome_unknown", True),
+        (KeyError("t0psecret"), "mcp_error", False),
+        (ToolError("unavailable", "as it is", retryable=True), "unavailable", True),
+    ],
+)
+def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str, retryable: bool) -> None:
+    made = call_error(error, HTTP, 7, HIDE)
+    assert (made.code, made.retryable) == (code, retryable)
+    assert made.message
+    assert "t0psecret" not in made.message
+
+
+@pytest.mark.parametrize(
+    ("error", "uncertain"),
+    [
+        (MCPError(-32000, "Connection closed"), True),
+        (MCPError(-32001, "Timed out"), True),
+        (TimeoutError(), True),
+        (OSError("gone"), True),
+        (invalid(), True),
+        (KeyError("inside"), True),
+        (MCPError(-32600, "Session not found"), False),
+        (MCPError(-32602, "wrong"), False),
+        (MCPError(-32603, "broke"), False),
+    ],
+)
+def test_what_leaves_open_whether_the_call_ran_is_uncertain(error: BaseException, uncertain: bool) -> None:
+    assert call_error(error, HTTP, 7, HIDE).uncertain is uncertain
+
+
+def test_only_an_http_server_can_forget_us() -> None:
+    error = MCPError(-32600, "no such session")
+    assert session_gone(error, HTTP)
+    assert connection_lost(error, HTTP)
+    assert not session_gone(error, STDIO)
+    assert not connection_lost(MCPError(-32000, "event exceeded the 5 byte limit"), HTTP)
+
+
+@pytest.mark.parametrize(
+    ("error", "wire", "words"),
+    [
+        (
+            ExceptionGroup("", [httpx2.ConnectError("x")]),
+            Wire(),
+            "https://h.example/mcp cannot be reached (ConnectError)",
+        ),
+        (MCPError(-32603, "Server returned"), Wire(refusal=500), "answered with HTTP 500"),
+        (MCPError(-32000, "closed"), Wire(), "the connection was closed"),
+        (
+            invalid(),
+            Wire(garbage=2),
+            "answers with something that is not MCP; it prints text on stdout that is not MCP",
+        ),
+        (PermissionError(13, "Permission denied"), Wire(), "Permission denied"),
+        (KeyError("t0psecret"), Wire(), "the connection broke (KeyError)"),
+        (
+            TimeoutError(),
+            Wire(last_words=["a", "the t0psecret\n"]),
+            "did not answer within 20 s; its last words: the [redacted]",
+        ),
+    ],
+)
+def test_why_a_server_is_not_connected_is_one_line(error: BaseException, wire: Wire, words: str) -> None:
+    assert connect_words(error, HTTP, wire, HIDE) == words

@@ -1,0 +1,94 @@
+"""Results: always JSON, always clean, never longer than the limit."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.records import CallState
+from tests.tools.samples import weather
+from tools.attempt_outcome import SMALLEST_LIMIT, Ending, outcome_of, success
+from tools.declaration import ToolError
+from tools.text_cleanup import cut
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(st.text(st.characters(), max_size=5) | st.integers(), inner, max_size=5)
+    ),
+    max_leaves=20,
+)
+
+
+@settings(deadline=None)
+@given(anything, st.integers(SMALLEST_LIMIT, 1000))
+def test_whatever_a_tool_returns_the_model_gets_clean_json_within_the_limit(value: Any, limit: int) -> None:
+    outcome = success(value, limit)
+    assert outcome.state is CallState.SUCCEEDED
+    assert len(outcome.result) <= limit
+    assert json.loads(outcome.result)["ok"] is True
+    outcome.result.encode()
+    assert outcome.full_result is None or len(outcome.full_result) > limit
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, "\n" * 5000, '"\\' * 3000, "漢" * 5000])
+def test_a_long_result_keeps_head_tail_and_size_and_the_whole_apart(text: str) -> None:
+    outcome = success(f"HEAD{text}TAIL", 400)
+    data = json.loads(outcome.result)["data"]
+    assert data.startswith("HEAD")
+    assert data.endswith("TAIL")
+    assert "characters left out" in data
+    assert len(outcome.result) <= 400
+    assert json.loads(outcome.full_result or "")["data"] == f"HEAD{text}TAIL"
+
+
+def test_the_size_of_what_is_left_out_is_true() -> None:
+    shown = cut("x" * 20_000, 1000)
+    kept = shown.count("x")
+    assert f"… {20_000 - kept:,} characters left out …" in shown
+    assert len(shown) == 1000
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.integers(0, 200))
+def test_a_cut_text_is_never_longer_than_its_limit(text: str, limit: int) -> None:
+    assert len(cut(text, limit)) <= limit or text == cut(text, limit)
+    assert cut(text, len(text)) == text
+
+
+def test_what_json_has_no_form_for_is_shown_by_its_type() -> None:
+    class Vault:
+        def __repr__(self) -> str:
+            return "Vault(key='secret')"
+
+    @dataclass
+    class Point:
+        x: int
+
+    value = {"v": Vault(), "p": Point(1), "s": {1}, "t": datetime(2026, 1, 2, tzinfo=UTC), "n": float("nan")}
+    outcome = success(value, 4000)
+    assert "secret" not in outcome.result
+    data = json.loads(outcome.result)["data"]
+    assert data == {"v": "<Vault>", "p": {"x": 1}, "s": [1], "t": "2026-01-02T00:00:00Z", "n": None}
+
+
+def test_a_result_that_contains_itself_is_a_clear_failure() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    assert success(loop, 4000).error == "bad_result"
+
+
+def test_a_failure_is_clean_and_short_too() -> None:
+    outcome = outcome_of(weather, Ending(error=ToolError("x", "\0\ud800" * 5000)), timeout_s=1, limit=500)
+    assert len(outcome.result) < 1000
+    outcome.result.encode()
+
+
+def test_an_empty_result_says_so() -> None:
+    assert "empty" in success([], 4000).result
+    assert "empty" in success(set(), 4000).result

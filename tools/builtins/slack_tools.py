@@ -1,0 +1,145 @@
+"""Slack for the model: read the thread, post in a channel."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from storage.records import Thread
+from tools.context import ChatError, Posted, ToolContext
+from tools.declaration import ToolError, tool
+from tools.text_cleanup import brief
+
+_MENTION = re.compile(r"<@([A-Z0-9]+)(?:\|([^>]*))?>")
+_CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|([^>]*))?>")
+_LINK = re.compile(r"<((?:https?|mailto):[^|>]+)(?:\|([^>]*))?>")
+_SPECIAL = re.compile(r"<!(?:subteam\^)?([^|>^]+)(?:\^[^|>]*)?(?:\|([^>]*))?>")
+_CHANNEL_ID = re.compile(r"[CG][A-Z0-9]+")
+_REASONS = {
+    "not_in_channel": ("not_in_channel", "Hermes is not in that channel; somebody must invite it with /invite first."),
+    "channel_not_found": ("channel_not_found", "There is no such channel, or Hermes is not in it."),
+    "is_archived": ("is_archived", "That channel is archived."),
+    "restricted_action": ("restricted", "The workspace does not let Hermes post in that channel."),
+    "msg_too_long": ("too_long", "The message is too long."),
+}
+
+
+@tool(
+    effect="read",
+    result_limit=12_000,
+    summary=("Reads the latest messages of this thread.", "读取本消息列的最新消息。"),
+)
+async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le=200)] = 50) -> dict[str, Any]:
+    """Read the latest messages of this thread, oldest first, with their authors.
+
+    limit: at most so many messages
+    """
+    try:
+        posted = await context.chat.read_thread(context.thread, limit=limit)
+    except ChatError as error:
+        raise _spoken(error) from None
+    names = await _names(context, posted)
+    messages = [
+        {
+            "time": _time(message.ts),
+            "author": names.get(message.user, message.user),
+            **({"by": "Hermes"} if message.ours else {"by": "another bot"} if message.bot else {}),
+            "text": readable(message.text, names),
+        }
+        for message in posted
+    ]
+    return {"messages": messages} if messages else {"messages": [], "note": "the thread is empty"}
+
+
+@tool(effect="write", outward=True, summary=("Posts a message in a channel.", "在频道中发布消息。"))
+async def post_message(
+    context: ToolContext,
+    channel: Annotated[str, Field(min_length=1, max_length=100)],
+    text: Annotated[str, Field(min_length=1, max_length=100_000)],
+) -> dict[str, Any]:
+    """Post a new message in a channel. Answers in this thread need no tool: they are written as plain text.
+
+    channel: the channel's id, such as C0123ABCD
+    text: the message, in Markdown
+    """
+    if not text.strip():
+        raise ToolError("empty", "The message is empty.")
+    where = _channel_id(channel)
+    try:
+        await _check_place(context, where)
+    except ChatError as error:
+        raise _spoken(error) from None  # nothing was posted yet: the outcome is certain
+    try:
+        sent = await context.chat.post(Thread(context.thread.team, where, ""), text, key=context.key)
+    except ChatError as error:
+        raise _spoken(error, uncertain=error.uncertain) from None
+    return {"channel": where, "ts": sent}
+
+
+def readable(text: str, names: Mapping[str, str]) -> str:
+    """Return Slack's text with mentions, channels and links in words and its three escapes undone."""
+    text = _MENTION.sub(lambda m: "@" + (names.get(m[1]) or m[2] or m[1]), text)
+    text = _CHANNEL.sub(lambda m: f"#{m[2]} ({m[1]})" if m[2] else f"#{m[1]}", text)
+    text = _LINK.sub(lambda m: f"{m[2]} ({m[1]})" if m[2] and m[2] != m[1] else m[1], text)
+    text = _SPECIAL.sub(lambda m: m[2] or f"@{m[1]}", text)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
+    """Return display names of authors and mentioned people; one that cannot be had is left out."""
+    users = {message.user for message in posted if message.user}
+    users |= {match[1] for message in posted for match in _MENTION.finditer(message.text)}
+    wanted = sorted(users)[:100]
+
+    async def name(user: str) -> str | None:
+        try:
+            return (await context.chat.person(context.thread.team, user)).name
+        except ChatError:
+            return None
+
+    found = await asyncio.gather(*(name(user) for user in wanted))
+    return {user: name for user, name in zip(wanted, found, strict=True) if name}
+
+
+async def _check_place(context: ToolContext, channel: str) -> None:
+    """Refuse what the requester could not do: Slack would not ask whether they may read or write there."""
+    if channel == context.place.channel:
+        return
+    if context.person.guest or context.person.external:
+        raise ToolError(
+            "forbidden", "Guests and people of other organisations may have Hermes post in this place only."
+        )
+    place = await context.chat.place(context.thread.team, channel)
+    if place.kind != "public":
+        raise ToolError("forbidden", "Hermes posts in public channels and in the place of this conversation only.")
+
+
+def _channel_id(channel: str) -> str:
+    wanted = channel.strip()
+    if match := _CHANNEL.fullmatch(wanted):
+        return match[1]
+    wanted = wanted.removeprefix("#")
+    if _CHANNEL_ID.fullmatch(wanted):
+        return wanted
+    raise ToolError(
+        "bad_channel",
+        f"{brief(channel)} is not a channel's id.",
+        suggestion="Give the id, which begins with C and stands behind the channel's name; ask the person for it.",
+    )
+
+
+def _spoken(error: ChatError, *, uncertain: bool = False) -> ToolError:
+    fallback = ("slack_error", f"Slack did not do it: {brief(error.code)}.")
+    code, message = _REASONS.get(error.code, fallback)
+    passing = error.code in ("unreachable", "ratelimited", "rate_limited", "timeout", "internal_error", "fatal_error")
+    return ToolError(code, message, retryable=passing, uncertain=uncertain)
+
+
+def _time(ts: str) -> str:
+    try:
+        return datetime.fromtimestamp(float(ts), UTC).isoformat(timespec="minutes")
+    except (ValueError, OverflowError, OSError):
+        return ts

@@ -1,0 +1,80 @@
+"""What a tool may use while it runs: the caller, the place, Slack, the database and the clock."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from storage.database import Database
+from storage.records import Person, Place, Thread
+
+Clock = Callable[[], float]
+"""Return the seconds since 1970, UTC. Passed in everywhere, so that tests control the time."""
+
+
+class ChatError(Exception):
+    """Slack refused or did not answer a call.
+
+    `code` is Slack's error code, or "unreachable"; `uncertain` means that the call may have taken effect.
+    """
+
+    def __init__(self, code: str, *, uncertain: bool = False) -> None:
+        super().__init__(code)
+        self.code = code
+        self.uncertain = uncertain
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A message read from Slack; `key` and `part` are those of the delivery in its metadata, if it has any."""
+
+    ts: str
+    user: str
+    text: str
+    ours: bool
+    bot: bool = False
+    key: str | None = None
+    streaming: bool = False
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A tool call as the model wrote it; `arguments` is unparsed text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ToolChat(Protocol):
+    """The part of Slack that tools use. Methods raise ChatError unless they say otherwise."""
+
+    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
+        """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
+
+        A message whose response was lost is looked for by `key` and its part before it is posted again. Parts in
+        `standing` are already in Slack and are left out.
+        """
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
+    async def person(self, team: str, user: str) -> Person: ...
+    async def place(self, team: str, channel: str) -> Place: ...
+    async def permalink(self, channel: str, ts: str) -> str | None:
+        """Return the message's link, or None where Slack gives none. Never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Passed to each tool that asks for it. `key` is the idempotency key, the same for each attempt of one call."""
+
+    person: Person
+    place: Place
+    thread: Thread
+    source_ts: str
+    turn: int
+    key: str
+    chat: ToolChat
+    db: Database
+    now: Clock
+    files_root: Path

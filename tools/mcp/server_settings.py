@@ -1,0 +1,223 @@
+"""The settings of MCP servers: the usual `{"mcpServers": {…}}` file, or the same inline in hermes.yaml."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from tools.mcp.secret_redaction import arg_secrets, env_secrets, header_secrets, url_secrets
+from tools.mcp.server_entry import Entry
+
+CONNECT_TIMEOUT_S = 20.0
+"""Seconds; a server that ignores the SDK's first probe costs 10 of them before the older handshake is tried."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HTTP_TYPES = {"http", "streamable-http", "streamable_http", "streamableHttp"}
+
+
+class McpSettingsError(ValueError):
+    """The settings cannot be used. `problems` names each one with its remedy and never a value."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("MCP servers: " + "; ".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """One server. Either `command` (stdio) or `url` (streamable HTTP) is set. `allow` None: every tool is available.
+
+    What may hold a secret is not in the `repr`.
+    """
+
+    name: str
+    command: str | None = None
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    disabled: bool = False
+    protocol: Literal["auto", "legacy"] = "auto"
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    timeout_s: float | None = None
+    trusted: bool = False
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def transport(self) -> Literal["stdio", "http"]:
+        return "stdio" if self.command is not None else "http"
+
+    @property
+    def target(self) -> str:
+        """What is connected to, without anything secret: the command's name, or scheme, host and path."""
+        if self.command is not None:
+            return self.command
+        try:
+            parts = urlsplit(self.url or "")
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:  # possible only where the server is switched off, for then it is not checked
+            return "an unreadable address"
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{parts.scheme}://{host}{port}{parts.path}"
+
+    def offers(self, tool: str) -> bool:
+        """Tell whether the lists make this tool of the server available (never: permitted)."""
+        allowed = self.allow is None or any(fnmatchcase(tool, pattern) for pattern in self.allow)
+        return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """All servers, in the order written, and what was noticed but does not matter enough to stop."""
+
+    servers: tuple[ServerSettings, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) -> McpSettings:
+    """Read a file, or an inline mapping (with or without its "mcpServers" key).
+
+    Raises McpSettingsError naming every problem: unreadable file, broken JSON, wrong types, unset variables, illegal
+    or colliding names. Unknown keys are warnings, since other programs keep theirs in the same file.
+    """
+    where = source.name if isinstance(source, Path) else "mcp_servers"
+    raw = _parsed(source) if isinstance(source, Path) else source
+    servers = raw.get("mcpServers")
+    warnings = [f'{where}: unknown key "{key}" is ignored' for key in raw if key != "mcpServers"]
+    if servers is None and isinstance(source, Mapping):
+        servers, warnings = raw, []
+    if not isinstance(servers, Mapping):
+        raise McpSettingsError([f'{where}: needs an object "mcpServers" with one object per server'])
+    problems = _name_problems(where, list(servers))
+    read = []
+    for name, entry in servers.items():
+        if isinstance(entry, Mapping):
+            read.append(_server(f"{where}: {name}", str(name), Entry(f"{where}: {name}", entry, environ), problems))
+            warnings += read[-1][1]
+        else:
+            problems.append(f"{where}: {name}: must be an object with a command or a url")
+    if problems:
+        raise McpSettingsError(problems)
+    return McpSettings(tuple(server for server, _ in read), tuple(warnings))
+
+
+def _parsed(path: Path) -> Mapping[str, Any]:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+    except OSError as error:
+        raise McpSettingsError([f"{path.name}: cannot be read ({error.strerror}); check the path"]) from None
+    except UnicodeDecodeError:
+        raise McpSettingsError([f"{path.name}: is not UTF-8 text; save it as UTF-8"]) from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise McpSettingsError([f"{path.name}: is not valid JSON at {place}: {error.msg}"]) from None
+    except RecursionError:
+        raise McpSettingsError([f"{path.name}: is nested too deeply"]) from None
+    except _TwiceError as error:
+        raise McpSettingsError([f'{path.name}: the key "{error}" stands there twice; remove one']) from None
+    if not isinstance(raw, Mapping):
+        raise McpSettingsError([f'{path.name}: must be an object with "mcpServers"'])
+    return raw
+
+
+class _TwiceError(Exception):
+    """A key of one JSON object was written twice; the argument is the key."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in read:
+            raise _TwiceError(key)
+        read[key] = value
+    return read
+
+
+def _name_problems(where: str, names: list[Any]) -> list[str]:
+    """Names become the first part of tool names, so they are held to what tool names may contain."""
+    problems = [
+        f"{where}: the server name {name!r} is not allowed; use up to 32 letters, digits, - and _"
+        for name in names
+        if not isinstance(name, str) or not _NAME.fullmatch(name)
+    ]
+    seen: dict[str, str] = {}
+    for name in map(str, names):
+        other = seen.setdefault(name.lower(), name)
+        if other is not name:
+            problems.append(f"{where}: the server names {other} and {name} differ only in case; rename one")
+    return problems
+
+
+def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[ServerSettings, list[str]]:
+    tools = entry.nested("tools")
+    env, headers = entry.mapping("env"), entry.mapping("headers")
+    args, url = entry.texts("args") or [], entry.text("url")
+    allow, deny = tools.texts("allow"), tools.texts("deny")
+    protocol = entry.text("protocol") or "auto"
+    if protocol not in ("auto", "legacy"):
+        entry.problem('"protocol" must be "auto" or "legacy"')
+    found = [*env_secrets(env), *header_secrets(headers), *url_secrets(url or ""), *arg_secrets(args)]
+    found += entry.substituted
+    server = ServerSettings(
+        name=name,
+        command=entry.text("command"),
+        args=tuple(args),
+        env=env,
+        cwd=entry.text("cwd"),
+        url=url,
+        headers=headers,
+        allow=None if allow is None else tuple(allow),
+        deny=tuple(deny or ()),
+        disabled=entry.flag("disabled"),
+        protocol="legacy" if protocol == "legacy" else "auto",
+        connect_timeout_s=entry.seconds("connect_timeout_s", CONNECT_TIMEOUT_S) or CONNECT_TIMEOUT_S,
+        timeout_s=entry.seconds("timeout_s", None),
+        trusted=entry.flag("trusted"),
+        secrets=tuple(dict.fromkeys(found)),
+    )
+    _check_kind(entry, server)
+    if not server.disabled:  # a server switched off is not checked: it may lack its variables
+        problems += entry.problems
+    names = entry.unknown() + [f"tools.{key}" for key in tools.unknown()]
+    return server, [f'{where}: unknown key "{key}" is ignored' for key in names]
+
+
+def _check_kind(entry: Entry, server: ServerSettings) -> None:
+    kind = entry.text("type")
+    if entry.has("command") == entry.has("url"):
+        entry.problem('needs either "command" (a program) or "url" (an address), not both')
+        return
+    if kind == "sse":
+        entry.problem('"type": the old "sse" transport is not supported; use the server\'s streamable HTTP address')
+    elif kind is not None and kind not in ({"stdio"} if server.command is not None else _HTTP_TYPES):
+        entry.problem('"type" must be "stdio" with a command, "http" or "streamable-http" with a url')
+    if server.command is not None and not server.command.strip():
+        entry.problem('"command" is empty; name a program')
+    if server.url is not None:
+        _check_http(entry, server)
+    for key in server.env:
+        if not key or "=" in key or "\0" in key:
+            entry.problem(f'"env" has a name that no environment can hold: {key!r}')
+
+
+def _check_http(entry: Entry, server: ServerSettings) -> None:
+    try:
+        parts = urlsplit(server.url or "")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        entry.problem('"url" must be an http:// or https:// address with a host')
+    for name, value in server.headers.items():
+        if not _HEADER.fullmatch(name):
+            entry.problem(f'"headers" has an illegal name: {name!r}')
+        if not value.isascii() or not value.isprintable():
+            entry.problem(f'"headers.{name}" must be printable ASCII on one line')

@@ -33,9 +33,9 @@ from bot.ops.instance_lock import InstanceLock
 from bot.ops.metrics import Metrics, Stored
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import Commands
-from bot.session.intake.gateway import Door
+from bot.session.intake.gateway import Gateway
 from bot.session.model_call.system_prompt import version
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.session.tool_calls import approval_clicks
 from bot.session.workspace import World
@@ -95,7 +95,7 @@ class Hermes:
         self.chat = await self._slack()
         await check_app_token(self._app_token, self.config.slack_api_url)
         self.runner = await self._engine()
-        self.door = Door(self.db, self.runner, self._policy, self._commands)
+        self.gateway = Gateway(self.db, self.runner, self._policy, self._commands)
         await self._open_doors()
 
     async def _open_folder(self) -> None:
@@ -134,7 +134,7 @@ class Hermes:
         self._commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
         world = World(
             rules=rules_of(config, self.chat.me.user, self.chat.me.team),
-            known=Acquaintances(),
+            known=PeopleCache(),
             now=self.now,
             fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,
@@ -172,7 +172,7 @@ class Hermes:
         bolt = logging.getLogger("bot.bolt")
         bolt.setLevel(logging.ERROR)  # its warnings are about settings that we choose on purpose
         app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
-        register(app, self.door, render_answer)
+        register(app, self.gateway, render_answer)
         self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
         await self._open_view()
         owed = await self.runner.recover()

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.config.schema import Config
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.memory.memory_tools import memory_tools
 from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.session.access import Access, Rules
-from bot.session.services import Settings
+from bot.session.services import EngineSettings
 from bot.slack.render.block_kit import private_blocks
 from bot.slack.render.slack_text import neutral, shorten
 from tools.builtins.catalogue import BUILT_INS
@@ -44,12 +44,12 @@ def policy_of(config: Config) -> Policy:
     return Policy(rules=rules, roles=config.roles, defaults=Limits(**config.tools.defaults.model_dump()))
 
 
-def engine_settings(config: Config) -> Settings:
+def engine_settings(config: Config) -> EngineSettings:
     """Return how turns are run."""
     session, model = config.session, config.model
     budget = model.budget_tokens
     file = model.system_prompt_file
-    return Settings(
+    return EngineSettings(
         max_steps=session.max_steps,
         keep_turns=session.keep_turns,
         turn_timeout_s=session.turn_timeout_s,
@@ -91,7 +91,7 @@ def outside_link(workspace: str, channel: str, root: str, label: str) -> str:
     return f"[{label}]({workspace}archives/{channel}/p{root.replace('.', '')})"
 
 
-def render_answer(answer: Answer) -> dict[str, Any]:
+def render_answer(answer: CommandAnswer) -> dict[str, Any]:
     """Return a private answer in the form of a Slack response."""
     text = neutral(answer.text)
     return {"text": shorten(text, 300), "blocks": private_blocks(text, answer.buttons)}

@@ -92,10 +92,10 @@ class Chat(ToolChat, Protocol):
     async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Post what only `user` sees, in the thread, with buttons under it."""
 
-    async def post_card(self, card: "Card", *, key: str) -> str:
+    async def post_card(self, card: "ApprovalCard", *, key: str) -> str:
         """Post an approval card; return its ts."""
 
-    async def update_card(self, card: "Card", ts: str) -> None: ...
+    async def update_card(self, card: "ApprovalCard", ts: str) -> None: ...
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         """Show the session's status. Never raises: a status failure must not fail a turn."""
 
@@ -108,7 +108,7 @@ class Chat(ToolChat, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ApprovalCard:
     """What an approval card shows; `locale` is the requester's."""
 
     approval: Approval

@@ -8,9 +8,9 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.memory.memory_commands import ACTIONS
-from bot.session.intake.gateway import Clicked, Door
+from bot.session.intake.gateway import Clicked, Gateway
 from bot.session.tool_calls.approval_clicks import Button
 from bot.texts import both
 from handlers.payload_parser import clicked, incoming
@@ -29,14 +29,14 @@ CARD_BUTTONS: dict[str, Button] = {
 }
 Ack = Callable[..., Awaitable[Any]]
 Respond = Callable[..., Awaitable[Any]]
-Render = Callable[[Answer], dict[str, Any]]
-Work = Callable[[Clicked, str], Awaitable[Answer | None]]
+Render = Callable[[CommandAnswer], dict[str, Any]]
+Work = Callable[[Clicked, str], Awaitable[CommandAnswer | None]]
 
 
-def register(app: AsyncApp, door: Door, render: Render) -> None:
+def register(app: AsyncApp, gateway: Gateway, render: Render) -> None:
     """Register every listener. Events never get past the intake middleware."""
-    buttons, commands = Buttons(door, render), SlashCommands(door, render)
-    app.use(Intake(door))
+    buttons, commands = Buttons(gateway, render), SlashCommands(gateway, render)
+    app.use(Intake(gateway))
     for action in CARD_BUTTONS:
         app.action(action)(buttons.decide)
     app.action("hermes_stop")(buttons.stop)
@@ -60,8 +60,8 @@ async def _failed(error: Exception) -> BoltResponse:
 class Intake:
     """The global middleware. Clicks and commands go on to their listeners."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
 
     async def __call__(self, body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse:  # noqa: A002 - Bolt injects by this name
         if body.get("type") != "event_callback":
@@ -69,7 +69,7 @@ class Intake:
         try:
             arrived = incoming(body)
             if arrived is not None:
-                await self._door.receive(arrived)
+                await self._gateway.receive(arrived)
         except StorageError as error:
             log.error("an event could not be stored; Slack will send it again", extra={"reason": str(error)})
             return BoltResponse(status=503)
@@ -79,15 +79,15 @@ class Intake:
 class SlashCommands:
     """Hands `/hermes` and `/memory` over."""
 
-    def __init__(self, door: Door, render: Render) -> None:
-        self._door = door
+    def __init__(self, gateway: Gateway, render: Render) -> None:
+        self._gateway = gateway
         self._render = render
 
     async def run(self, body: dict[str, Any], ack: Ack) -> None:
         name, text = str(body.get("command", "")), clean(str(body.get("text") or ""))
         user, channel = str(body.get("user_id", "")), str(body.get("channel_id", ""))
         try:
-            answer = await self._door.command(name, text, user, channel)
+            answer = await self._gateway.command(name, text, user, channel)
         except StorageError as error:
             answer = not_stored(error)
         await ack(**self._render(answer), response_type="ephemeral")
@@ -96,25 +96,25 @@ class SlashCommands:
 class Buttons:
     """Hands clicks over."""
 
-    def __init__(self, door: Door, render: Render) -> None:
-        self._door = door
+    def __init__(self, gateway: Gateway, render: Render) -> None:
+        self._gateway = gateway
         self._render = render
 
     async def decide(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
         async def work(click: Clicked, action: str) -> None:
-            await self._door.decide(click, CARD_BUTTONS[action])
+            await self._gateway.decide(click, CARD_BUTTONS[action])
 
         await self._take(work, body, ack, respond)
 
     async def stop(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
         async def work(click: Clicked, _: str) -> None:
-            await self._door.stop(click)
+            await self._gateway.stop(click)
 
         await self._take(work, body, ack, respond)
 
     async def memory(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        async def work(click: Clicked, action: str) -> Answer:
-            return await self._door.press_memory(click.user, click.thread.channel, action, click.value)
+        async def work(click: Clicked, action: str) -> CommandAnswer:
+            return await self._gateway.press_memory(click.user, click.thread.channel, action, click.value)
 
         await self._take(work, body, ack, respond)
 
@@ -139,10 +139,10 @@ class Buttons:
         await ack()
         click = clicked(body)
         if click is not None:
-            self._door.outdated(click)
+            self._gateway.outdated(click)
 
 
-def not_stored(error: StorageError) -> Answer:
+def not_stored(error: StorageError) -> CommandAnswer:
     """Return what a person is told when a click or command could not be made durable."""
     log.error("a click or command could not be stored", extra={"reason": str(error)})
-    return Answer(both("command.failed"))
+    return CommandAnswer(both("command.failed"))

@@ -6,7 +6,7 @@ from bot.ports import Button
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """Markdown for its owner's eyes only, with buttons under it; an answer to a press replaces what was pressed."""
 
     text: str

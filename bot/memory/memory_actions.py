@@ -1,4 +1,4 @@
-"""The front door to memories: what people, commands and tools do with them passes through here, and is checked here."""
+"""What people, commands and tools may do with memories; every rule is checked here."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

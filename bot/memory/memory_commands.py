@@ -6,7 +6,7 @@ The owner alone sees the answers, so they show every memory with its audience, w
 from collections.abc import Callable
 
 from bot.memory import memory_actions, memory_format, policy
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.memory.memory_actions import RefusedError, Source
 from bot.ports import Button
 from bot.texts import say
@@ -41,7 +41,7 @@ def parse(text: str) -> tuple[str, str]:
     return _CHINESE_VERBS.get(verb, verb.lower()), rest[0] if rest else ""
 
 
-def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Source | None = None) -> Answer:
+def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Source | None = None) -> CommandAnswer:
     """Carry out a command that `person` typed in `place`, and return what to show them. Never raises for bad input.
 
     `text` is what follows `/memory`, unescaped.
@@ -57,10 +57,10 @@ def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Sou
     if verb in {"", "help"}:
         return _say(person, "memory.help")
     unknown = say("memory.unknown", person.locale, verb=memory_format.short(policy.clean(verb).replace("`", "'"), 40))
-    return Answer(f"{unknown}\n{say('memory.help', person.locale)}")
+    return CommandAnswer(f"{unknown}\n{say('memory.help', person.locale)}")
 
 
-def press(tx: Tx, person: Person, action: str, value: str, now: float) -> Answer:
+def press(tx: Tx, person: Person, action: str, value: str, now: float) -> CommandAnswer:
     """Carry out a press of a button by `person`, whose own memories alone it can reach. Never raises for bad input."""
     try:
         if action == KEEP:
@@ -73,14 +73,14 @@ def press(tx: Tx, person: Person, action: str, value: str, now: float) -> Answer
             return _forget_shown(tx, person, value, now)
         if action == WIDEN:
             widened = memory_actions.widen(tx, person, value, now)
-            return Answer(_told("memory.widened", widened, person, now))
+            return CommandAnswer(_told("memory.widened", widened, person, now))
     except RefusedError as refused:
         return _say(person, f"memory.refused.{refused.why}")
     return _say(person, "memory.old_button")
 
 
-def _say(person: Person, key: str, **values: object) -> Answer:
-    return Answer(say(key, person.locale, **values))
+def _say(person: Person, key: str, **values: object) -> CommandAnswer:
+    return CommandAnswer(say(key, person.locale, **values))
 
 
 def _told(key: str, memory: Memory, person: Person, now: float) -> str:
@@ -88,17 +88,17 @@ def _told(key: str, memory: Memory, person: Person, now: float) -> str:
     return say(key, person.locale, content=memory.content, facts=facts)
 
 
-def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> Answer:
+def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.add")
     kept = memory_actions.remember(tx, person, place, content, now, type=policy.type_of(content), source=source)
     text = _told("memory.known" if kept.known else "memory.added", kept.memory, person, now)
     if policy.covers(kept.memory.audience, policy.WORKSPACE):
-        return Answer(text)
-    return Answer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))
+        return CommandAnswer(text)
+    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))
 
 
-def _list(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     wanted = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 1
     _, total = memory_actions.page(tx, person, limit=0)
     pages = max(1, -(-total // PAGE_SIZE))
@@ -113,10 +113,10 @@ def _list(tx: Tx, person: Person, rest: str, now: float) -> Answer:
         for other in (number - 1, number + 1)
         if 1 <= other <= pages
     )
-    return Answer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), turns)
+    return CommandAnswer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), turns)
 
 
-def _search(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+def _search(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.search")
     found = memory_actions.search(tx, person, rest, limit=FOUND + 1)
@@ -127,19 +127,21 @@ def _search(tx: Tx, person: Person, rest: str, now: float) -> Answer:
     lines += [memory_format.line(m, person, now) for m in found[:FOUND]]
     if len(found) > FOUND:
         lines.append(say("memory.found.more", person.locale))
-    return Answer("\n".join(lines))
+    return CommandAnswer("\n".join(lines))
 
 
-def _edit(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+def _edit(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     short_id, *content = rest.split(maxsplit=1) or [""]
     if not content:
         return _say(person, "memory.usage.edit")
     if memory_actions.get(tx, person, short_id) is None:
         return _say(person, "memory.no_such", id=_id(short_id))
-    return Answer(_told("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now))
+    return CommandAnswer(
+        _told("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now)
+    )
 
 
-def _forget(tx: Tx, person: Person, rest: str, now: float) -> Answer:
+def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.forget")
     if memory_actions.get(tx, person, rest) is not None:
@@ -151,19 +153,19 @@ def _forget(tx: Tx, person: Person, rest: str, now: float) -> Answer:
         return _ask(tx, person, found[0].short_id, now)
     choices = [Button(say("memory.forget.one", person.locale, id=m.short_id), ASK, m.short_id, "danger") for m in found]
     lines = [say("memory.forget.which", person.locale), *(memory_format.line(m, person, now) for m in found)]
-    return Answer("\n".join(lines), (*choices, Button(say("memory.forget.keep", person.locale), KEEP, "")))
+    return CommandAnswer("\n".join(lines), (*choices, Button(say("memory.forget.keep", person.locale), KEEP, "")))
 
 
-def _ask(tx: Tx, person: Person, short_id: str, now: float) -> Answer:
+def _ask(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:
         return _say(person, "memory.no_such", id=_id(short_id))
     yes = Button(say("memory.forget.yes", person.locale), FORGET, f"{memory.short_id}:{_version(memory)}", "danger")
     keep = Button(say("memory.forget.keep", person.locale), KEEP, memory.short_id)
-    return Answer(_told("memory.forget.ask", memory, person, now), (yes, keep))
+    return CommandAnswer(_told("memory.forget.ask", memory, person, now), (yes, keep))
 
 
-def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> Answer:
+def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> CommandAnswer:
     """Forget exactly what was shown: a memory that was edited since is shown again instead."""
     short_id, _, version = value.partition(":")
     memory = memory_actions.get(tx, person, short_id)
@@ -171,7 +173,7 @@ def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> Answer:
         return _say(person, "memory.refused.gone")
     if version != _version(memory):
         again = _ask(tx, person, short_id, now)
-        return Answer(f"{say('memory.forget.changed', person.locale)}\n{again.text}", again.buttons)
+        return CommandAnswer(f"{say('memory.forget.changed', person.locale)}\n{again.text}", again.buttons)
     memory_actions.forget(tx, person, short_id, now)
     return _say(person, "memory.forget.done", id=memory.short_id)
 
@@ -184,7 +186,7 @@ def _id(written: str) -> str:
     return memory_format.short(policy.clean(written).replace("`", ""), 20)
 
 
-_VERBS: dict[str, Callable[[Tx, Person, str, float], Answer]] = {
+_VERBS: dict[str, Callable[[Tx, Person, str, float], CommandAnswer]] = {
     "list": _list,
     "search": _search,
     "edit": _edit,

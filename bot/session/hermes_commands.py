@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.session.model_call.system_prompt import local
 from bot.session.tool_calls.approval_clicks import stop_here
 from bot.session.workspace import Spoken, World
@@ -24,25 +24,25 @@ class Commands:
     missing: Callable[[], Sequence[str]]
     link: Callable[[str, str, str], str]
 
-    def hermes(self, tx: Tx, world: World, person: Person, place: Place, text: str) -> tuple[Answer, list[str]]:
+    def hermes(self, tx: Tx, world: World, person: Person, place: Place, text: str) -> tuple[CommandAnswer, list[str]]:
         """Answer `/hermes <text>`; also return the sessions to wake."""
         word, _, rest = text.strip().partition(" ")
         match word.lower():
             case "" | "help":
-                return Answer(say("command.help", person.locale)), []
+                return CommandAnswer(say("command.help", person.locale)), []
             case "status":
-                return Answer(self._status(tx, person, place)), []
+                return CommandAnswer(self._status(tx, person, place)), []
             case "stop":
                 return self._stop(tx, world, person, place)
             case "new":
-                return Answer(say("command.new_where", person.locale)), []
+                return CommandAnswer(say("command.new_where", person.locale)), []
             case "tools":
-                return Answer(self._tools(person.locale)), []
+                return CommandAnswer(self._tools(person.locale)), []
             case "memory":
                 return memory_commands.run(tx, person, place, rest, world.now()), []
             case _:
                 unknown = say("command.unknown", person.locale, word=word[:40].replace("`", ""))
-                return Answer(f"{unknown}\n\n{say('command.help', person.locale)}"), []
+                return CommandAnswer(f"{unknown}\n\n{say('command.help', person.locale)}"), []
 
     def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
         """Answer a `!word` in a thread; what is about one person's memory only they see."""
@@ -75,10 +75,10 @@ class Commands:
         phase = say(f"phase.{session.phase}", locale)
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
 
-    def _stop(self, tx: Tx, world: World, person: Person, place: Place) -> tuple[Answer, list[str]]:
+    def _stop(self, tx: Tx, world: World, person: Person, place: Place) -> tuple[CommandAnswer, list[str]]:
         woken = stop_here(tx, world, place.team, place.channel, person.id)
         key = "command.stopped" if woken else "command.stop_none"
-        return Answer(say(key, person.locale, count=len(woken))), woken
+        return CommandAnswer(say(key, person.locale, count=len(woken))), woken
 
     def _tools(self, locale: str) -> str:
         lines = [self._tool_line(row, locale) for row in self.registry.describe()]

@@ -13,7 +13,7 @@ V = TypeVar("V")
 LIMIT = 5_000  # of each kind; about 1 MB
 
 
-class Acquaintances:
+class PeopleCache:
     """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept.
 
     It is kept before its commit: should that fail, Slack has said it all the same, and a later process asks again.

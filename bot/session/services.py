@@ -31,7 +31,7 @@ class Watch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class EngineSettings:
     """How a turn is run. Budgets are in tokens; times in seconds."""
 
     max_steps: int = 10
@@ -56,7 +56,7 @@ class Deps:
     policy: Policy
     executor: Executor
     world: World
-    settings: Settings
+    settings: EngineSettings
     files_root: Path
     watch: Watch
     ruler: Ruler = field(default_factory=Ruler)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bot.ports import Button
 from bot.session.access import Rules
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from storage.database import Tx
 from storage.records import ApprovalRule, InboxRow, Session
 from tools.context import Clock
@@ -26,7 +26,7 @@ class World:
     """Given to every transaction. `fence` numbers the process; `rule_for(tool)` is policy's word."""
 
     rules: Rules
-    known: Acquaintances
+    known: PeopleCache
     now: Clock
     fence: int
     recall_limit: int

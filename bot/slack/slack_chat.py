@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bot.ports import Button, Card, PartKeeper, ReplySpec, SessionStatus
+from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
 from bot.slack.message_posting import Poster, posted
 from bot.slack.rate_limiter import Limiter
 from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
@@ -106,11 +106,11 @@ class SlackChat:
                 args["thread_ts"] = thread.root
             await self.client.call("chat.postEphemeral", args, thread=thread.root)
 
-    async def post_card(self, card: Card, *, key: str) -> str:
+    async def post_card(self, card: ApprovalCard, *, key: str) -> str:
         content = {"text": card_text(card), "blocks": card_blocks(card)}
         return await self._poster.post(card.approval.thread, content, key=key)
 
-    async def update_card(self, card: Card, ts: str) -> None:
+    async def update_card(self, card: ApprovalCard, ts: str) -> None:
         content = {"text": card_text(card), "blocks": card_blocks(card)}
         thread = card.approval.thread
         await self._poster.update(thread.channel, ts, content, root=thread.root)

@@ -139,10 +139,10 @@ async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> N
     team = await start()
     home = team.hermes.runner.deps.world.rules.team
     sent = Incoming(home, GENERAL, root, ts, "message", "public", "Ev0", ANA, "<@U0HERMES> !new what now?")
-    await team.hermes.door.receive(sent)
+    await team.hermes.gateway.receive(sent)
     await team.say("joined", BEN, thread=root)
     await team.sim.wait_settled()
-    await team.hermes.door.receive(replace(sent, event_id="Ev1"))
+    await team.hermes.gateway.receive(replace(sent, event_id="Ev1"))
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert len(team.said(root)) == 3
     assert len(team.model.requests) == 2

@@ -7,14 +7,14 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from bot.session.intake.gateway import Clicked, Door
+from bot.session.intake.gateway import Clicked, Gateway
 from handlers.listeners import register
 
 WHO: dict[str, Any] = {"user": {"id": "U1", "team_id": "T1"}, "team": {"id": "T1"}, "token": "x", "trigger_id": "1"}
 
 
-class Listener(Door):
-    """A door that only notes which outdated things were touched."""
+class Listener(Gateway):
+    """A gateway that only notes which outdated things were touched."""
 
     def __init__(self) -> None:
         self.touched: list[Clicked] = []
@@ -24,13 +24,13 @@ class Listener(Door):
 
 
 @pytest.fixture
-def app_and_door() -> tuple[AsyncApp, Listener]:
+def app_and_gateway() -> tuple[AsyncApp, Listener]:
     async def authorize() -> AuthorizeResult:
         return AuthorizeResult(enterprise_id=None, team_id="T1", bot_user_id="U0", bot_id="B0", bot_token="xoxb-0")
 
-    app, door = AsyncApp(authorize=authorize, request_verification_enabled=False), Listener()
-    register(app, door, lambda answer: {})
-    return app, door
+    app, gateway = AsyncApp(authorize=authorize, request_verification_enabled=False), Listener()
+    register(app, gateway, lambda answer: {})
+    return app, gateway
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def app_and_door() -> tuple[AsyncApp, Listener]:
     ids=lambda payload: payload["type"],
 )
 async def test_what_an_older_version_offered_is_acknowledged(
-    app_and_door: tuple[AsyncApp, Listener], payload: dict[str, Any]
+    app_and_gateway: tuple[AsyncApp, Listener], payload: dict[str, Any]
 ) -> None:
-    app, _ = app_and_door
+    app, _ = app_and_gateway
     answer = await app.async_dispatch(AsyncBoltRequest(body={**WHO, **payload}, mode="socket_mode"))
     assert answer.status == 200

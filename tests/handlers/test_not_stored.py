@@ -19,7 +19,7 @@ CLICK = {
 
 
 class FullDisk:
-    """A door behind which nothing can be stored."""
+    """A gateway behind which nothing can be stored."""
 
     async def decide(self, *_: Any) -> None:
         raise StorageError("disk full")

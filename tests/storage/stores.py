@@ -38,7 +38,7 @@ def note(content: str, owner: Person = ANN, audience: Audience | None = None, **
 
 
 def keep(tx: Tx, memory: Memory) -> Memory:
-    """Store a memory as the front door would."""
+    """Store a memory as the front gateway would."""
     return memories.add(
         tx,
         memory,

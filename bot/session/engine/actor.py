@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from typing import Any, Literal, Protocol
 
 from bot.ops import logs
-from bot.session.engine.background_tasks import Errands
+from bot.session.engine.background_tasks import BackgroundTasks
 from bot.session.engine.transaction import Advanced, advance
 from bot.session.lookups.people_lookup import learn
 from bot.session.machine import effects as do
@@ -22,7 +22,7 @@ from bot.session.machine.transition import at_rest
 from bot.session.model_call.model_request import Packet, ask
 from bot.session.model_call.session_fields import reflect
 from bot.session.replies.crash_recovery import Takeover, deliver_notices, reconcile, tell
-from bot.session.replies.turn_reply import Voice, status_of
+from bot.session.replies.turn_reply import TurnReply, status_of
 from bot.session.services import Deps
 from bot.session.tool_calls.approval_cards import show_cards
 from bot.session.tool_calls.run_tool_call import Dispatch, broken_inside, run_tool
@@ -50,9 +50,9 @@ class Actor:
         self.id = session
         self._house = house
         self._events: asyncio.Queue[Event | Literal["ended"] | None] = asyncio.Queue()
-        self._jobs = Errands(session, lambda: self._events.put_nowait("ended"))
+        self._jobs = BackgroundTasks(session, lambda: self._events.put_nowait("ended"))
         self._cancels: dict[str, asyncio.Event] = {}
-        self._voice = Voice(deps)
+        self._voice = TurnReply(deps)
         self._cards_doubtful = False
         self._tried: frozenset[str] = frozenset()
         self._looked = 0  # how often people were looked up anew

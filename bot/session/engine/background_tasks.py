@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 Work = Coroutine[Any, Any, None]
 
 
-class Errands:
+class BackgroundTasks:
     """Runs the jobs of a session and says when one has ended. A job that fails is logged, and fails alone."""
 
     def __init__(self, session: str, ended: Callable[[], None]) -> None:

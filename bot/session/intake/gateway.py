@@ -1,11 +1,11 @@
-"""The front door: what handlers call. Each call is one durable transaction, then a wake-up."""
+"""The front gateway: what handlers call. Each call is one durable transaction, then a wake-up."""
 
 import asyncio
 from collections import deque
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.session.access import may_use
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import Commands, known, typed
@@ -34,7 +34,7 @@ class Clicked:
     value: str
 
 
-class Door:
+class Gateway:
     """Takes in events, clicks, commands. Raises StorageError when nothing was stored: then nothing is acknowledged."""
 
     def __init__(self, db: Database, runner: Runner, policy: Policy, commands: Commands) -> None:
@@ -119,7 +119,7 @@ class Door:
         """Answer a button that this version does not know."""
         self._runner.tell(click.thread, click.user, "approval.unknown")
 
-    async def command(self, name: str, text: str, user: str, channel: str) -> Answer:
+    async def command(self, name: str, text: str, user: str, channel: str) -> CommandAnswer:
         """Carry out `/hermes` or `/memory` and return the answer, which only its author sees."""
         await meet(self._runner.deps, user, channel)
         answer, woken = await self._db.write_first(self._command, name, text, user, channel)
@@ -127,24 +127,24 @@ class Door:
             self._runner.wake(session)
         return answer
 
-    def _command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[Answer, list[str]]:
+    def _command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[CommandAnswer, list[str]]:
         person, place = known(tx, self._world, user, channel)
         if (refusal := _refusal(tx, self._world, user, channel)) is not None:
-            return Answer(say(refusal, person.locale)), []
+            return CommandAnswer(say(refusal, person.locale)), []
         text = typed(tx, self._world, text)
         if name == "/memory":
             return memory_commands.run(tx, person, place, text, self._world.now()), []
         return self._commands.hermes(tx, self._world, person, place, text)
 
-    async def press_memory(self, user: str, channel: str, action: str, value: str) -> Answer:
+    async def press_memory(self, user: str, channel: str, action: str, value: str) -> CommandAnswer:
         """Carry out a button under a memory answer."""
         await meet(self._runner.deps, user, channel)
         return await self._db.write_first(self._press, user, channel, action, value)
 
-    def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> Answer:
+    def _press(self, tx: Tx, user: str, channel: str, action: str, value: str) -> CommandAnswer:
         person, _ = known(tx, self._world, user, channel)
         if (refusal := _refusal(tx, self._world, user, channel)) is not None:
-            return Answer(say(refusal, person.locale))
+            return CommandAnswer(say(refusal, person.locale))
         return memory_commands.press(tx, person, action, value, self._world.now())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from bot.session.access import Rules, may_use
 from bot.session.intake.addressing import addressed, answers, command
 from bot.session.machine.call_lifecycle import unsettled
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import InboxRow, Incoming, Phase, Session, Thread
@@ -26,7 +26,7 @@ class Received:
 NOTHING = Received()
 
 
-def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now: float) -> Received:
+def receive(tx: Tx, incoming: Incoming, rules: Rules, known: PeopleCache, now: float) -> Received:
     """Store what arrived; the same event, or the other event of the same message, changes nothing."""
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
     if incoming.shared:
@@ -43,7 +43,7 @@ def receive(tx: Tx, incoming: Incoming, rules: Rules, known: Acquaintances, now:
 
 
 def _message(
-    tx: Tx, session: Session | None, incoming: Incoming, rules: Rules, known: Acquaintances, now: float
+    tx: Tx, session: Session | None, incoming: Incoming, rules: Rules, known: PeopleCache, now: float
 ) -> Received:
     spoken_to, fresh = addressed(incoming, rules.me), session is None
     if session is None:
@@ -106,7 +106,7 @@ def _stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> Received:
 
 
 def _changed(
-    tx: Tx, open_session: Session | None, incoming: Incoming, rules: Rules, known: Acquaintances, now: float
+    tx: Tx, open_session: Session | None, incoming: Incoming, rules: Rules, known: PeopleCache, now: float
 ) -> Received:
     """An edit or a delete: of what waits it applies, of what is being answered it joins or stops, else it is a note."""
     found = inbox.find(tx, incoming.team, incoming.channel, incoming.ts)
@@ -141,7 +141,7 @@ def _reworded(
     row: InboxRow,
     incoming: Incoming,
     rules: Rules,
-    known: Acquaintances,
+    known: PeopleCache,
     now: float,
 ) -> Received:
     """A word that waits to be obeyed was edited: it is what it says now."""

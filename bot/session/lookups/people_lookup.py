@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.session.access import Rules, may_use
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.session.workspace import World
 from storage import inbox, sessions
@@ -76,7 +76,7 @@ async def meet(deps: Deps, user: str, channel: str) -> None:
     await deps.db.write_first(_met, deps.world.known, found, where, deps.now())
 
 
-def _met(tx: Tx, known: Acquaintances, person: Person | None, place: Place | None, now: float) -> None:
+def _met(tx: Tx, known: PeopleCache, person: Person | None, place: Place | None, now: float) -> None:
     if person is not None:
         known.learn_person(tx, person)
     if place is not None:

@@ -11,7 +11,7 @@ from bot.session.machine.call_lifecycle import RESULTS
 from bot.session.machine.effects import AskModel
 from bot.session.machine.events import ModelFailed, Proposed, Replied
 from bot.session.model_call import compaction, prompt_messages, session_fields, system_prompt
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.session.token_estimate import count
 from bot.texts import say
@@ -45,13 +45,13 @@ class Packet:
     unknown: frozenset[str]
 
 
-def read_packet(tx: Tx, session: str, number: int, known: Acquaintances) -> Packet:
+def read_packet(tx: Tx, session: str, number: int, known: PeopleCache) -> Packet:
     """Read what a request for turn `number` needs."""
     state = sessions.load(tx, session)
     return packet_of(tx, state, turns.get(tx, session, number) or Turn(session, number, state.requester), known)
 
 
-def packet_of(tx: Tx, state: Session, turn: Turn, known: Acquaintances) -> Packet:
+def packet_of(tx: Tx, state: Session, turn: Turn, known: PeopleCache) -> Packet:
     """Read what a request needs beside a session and a turn that are at hand."""
     beside = sessions.context_of(tx, state.id)
     person = known.person(tx, state.thread.team, turn.requester)

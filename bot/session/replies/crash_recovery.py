@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bot.ports import Button
 from bot.session.machine.transition import at_rest
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.replies.turn_reply import end_word, listener, status_of
 from bot.session.services import Deps
 from bot.texts import say
@@ -93,12 +93,12 @@ class Takeover:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_takeovers(tx: Tx, found: list[str], team: str, known: Acquaintances) -> list[Takeover]:
+def read_takeovers(tx: Tx, found: list[str], team: str, known: PeopleCache) -> list[Takeover]:
     """Read what `reconcile` needs."""
     return [_read_takeover(tx, session, team, known) for session in found]
 
 
-def _read_takeover(tx: Tx, id_: str, team: str, people: Acquaintances) -> Takeover:
+def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover:
     session = sessions.load(tx, id_)
     cards = bool(approvals.unshown(tx, id_, team))
     owed = tuple(deliveries.owed(tx, id_, team))

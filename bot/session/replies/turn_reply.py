@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.machine.transition import at_rest
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.texts import say
 from storage import deliveries
@@ -63,7 +63,7 @@ class Answer:
     reply: Reply | None = None
 
 
-class Voice:
+class TurnReply:
     """Speaks for one session. Answers follow one another: the next begins when the one before is delivered."""
 
     def __init__(self, deps: Deps) -> None:
@@ -166,7 +166,7 @@ def status_of(session: Session) -> SessionStatus:
     return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
 
 
-def listener(tx: Tx, known: Acquaintances, session: Session, by: str) -> tuple[str, str]:
+def listener(tx: Tx, known: PeopleCache, session: Session, by: str) -> tuple[str, str]:
     """Return the locale in which a session is spoken to, and what a person who stopped it is called."""
     stopper = known.person(tx, session.thread.team, by) if by else None
     return known.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)

@@ -2,8 +2,8 @@
 
 import logging
 
-from bot.ports import Card
-from bot.session.people_cache import Acquaintances
+from bot.ports import ApprovalCard
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.texts import say
 from storage import approvals, ledger, sessions
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archived", "not_in_channel"}
 
 
-def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Card]:
+def read_cards(tx: Tx, session: str, team: str, known: PeopleCache) -> list[ApprovalCard]:
     """Return the cards that Slack does not show as they are."""
     cards = []
     for approval in approvals.unshown(tx, session, team):
@@ -27,7 +27,7 @@ def read_cards(tx: Tx, session: str, team: str, known: Acquaintances) -> list[Ca
         if call.arguments_hash in earlier:
             notes.append(say("approval.equal_unknown", locale))
         names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := known.person(tx, team, u))}
-        cards.append(Card(approval, call.effect, "\n".join(notes), locale, names))
+        cards.append(ApprovalCard(approval, call.effect, "\n".join(notes), locale, names))
     return cards
 
 
@@ -59,7 +59,7 @@ async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> boo
     return whole
 
 
-async def _show(deps: Deps, card: Card, ts: str | None) -> str:
+async def _show(deps: Deps, card: ApprovalCard, ts: str | None) -> str:
     """Post or update a card; an open one that was deleted is posted anew. Return its ts. Raises ChatError."""
     if ts is not None:
         try:
@@ -79,7 +79,7 @@ def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
         approvals.shown(tx, approval.id, ts, approval.status if same else None)
 
 
-async def _posted(deps: Deps, session: str, cards: list[Card]) -> list[Posted] | None:
+async def _posted(deps: Deps, session: str, cards: list[ApprovalCard]) -> list[Posted] | None:
     """Return what stands in the thread: a card may have been posted by a process that did not live to record it.
 
     None: it cannot be told now.

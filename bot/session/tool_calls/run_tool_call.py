@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bot.ports import TaskStatus
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from storage import ledger, turns
 from storage.database import StorageError, Tx
@@ -17,7 +17,7 @@ from tools.context import ToolContext
 from tools.declaration import Tool, failed
 from tools.race import first_of
 
-Card = Callable[[str, TaskStatus, str | None], None]
+ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
 
 
@@ -32,7 +32,7 @@ class Dispatch:
     turn: Turn | None
 
 
-def read_dispatch(tx: Tx, call: str, session: Session, known: Acquaintances) -> Dispatch:
+def read_dispatch(tx: Tx, call: str, session: Session, known: PeopleCache) -> Dispatch:
     """Read what a dispatch of this call needs."""
     row = ledger.get(tx, call)
     team, channel = session.thread.team, session.thread.channel
@@ -57,10 +57,12 @@ def unavailable(call: ToolCall) -> str:
     return failed("unavailable", words, suggestion="Say so, and offer to try again later.", retryable=True)
 
 
-async def run_tool(deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio.Event, card: Card) -> ToolFinished:
+async def run_tool(
+    deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio.Event, show: ShowProgress
+) -> ToolFinished:
     """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
 
-    `card` is told the tool's name and how far it is.
+    `show` is called with the tool's name and how far it is.
     """
     began = deps.now()
     tool = await _tool(deps, dispatch.call.name, cancel)
@@ -69,7 +71,7 @@ async def run_tool(deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio
         refusal = unavailable(dispatch.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
-    card(tool.name, "in_progress", None)
+    show(tool.name, "in_progress", None)
     context = ToolContext(
         person=dispatch.person,
         place=dispatch.place,
@@ -87,7 +89,7 @@ async def run_tool(deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio
         await deps.db.write(ledger.retry, act.call, deps.world.fence, deps.now())
 
     outcome = await deps.executor.run(tool, dispatch.call, context, on_attempt=again, cancel=cancel)
-    card(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
+    show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
     return ToolFinished(act.call, act.attempt, outcome)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.ports import Button, Card
+from bot.ports import ApprovalCard, Button
 from bot.slack.render.slack_text import escape, shorten
 from bot.texts import say
 from storage.records import Approval
@@ -36,7 +36,7 @@ OUTCOMES = {
 }
 
 
-def card_blocks(card: Card) -> list[Block]:
+def card_blocks(card: ApprovalCard) -> list[Block]:
     """Build an approval card as its record says: open with buttons, or settled with its outcome."""
     approval, locale = card.approval, card.locale
     title = "card.title_unknown" if approval.kind == "unknown" else "card.title"
@@ -54,7 +54,7 @@ def card_blocks(card: Card) -> list[Block]:
     return [*blocks, buttons(approval, locale)]
 
 
-def card_text(card: Card) -> str:
+def card_text(card: ApprovalCard) -> str:
     """Return the card's one line for notifications and screen readers."""
     if card.approval.status != "open":
         return f"{escape(shorten(card.approval.tool, 200))}: {outcome(card)}"
@@ -113,7 +113,7 @@ def standing(approval: Approval, locale: str) -> list[str]:
     return lines
 
 
-def outcome(card: Card) -> str:
+def outcome(card: ApprovalCard) -> str:
     """Return the sentence on how a settled card ended, and by whom."""
     approval = card.approval
     people = ", ".join(user(one) for one in approval.decided_by) or say("card.nobody", card.locale)

@@ -1,4 +1,4 @@
-"""The front door: what is kept, what is refused, what is known already."""
+"""Actions on memories: what is stored, what is refused, what is a duplicate."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.memory import memory_commands
-from bot.memory.answer import Answer
+from bot.memory.answer import CommandAnswer
 from bot.memory.memory_commands import ACTIONS, ASK, FORGET, KEEP, PAGE, WIDEN
 from storage import memories as rows
 from storage.database import Database
@@ -22,11 +22,11 @@ async def db(tmp_path: Path) -> AsyncIterator[Database]:
         yield opened
 
 
-async def type_in(db: Database, text: str, person: Person = ANN, place: Place = DM) -> Answer:
+async def type_in(db: Database, text: str, person: Person = ANN, place: Place = DM) -> CommandAnswer:
     return await db.write(memory_commands.run, person, place, text, NOW)
 
 
-async def press(db: Database, answer: Answer, label: str, person: Person = ANN) -> Answer:
+async def press(db: Database, answer: CommandAnswer, label: str, person: Person = ANN) -> CommandAnswer:
     button = next(b for b in answer.buttons if b.label == label)
     return await db.write(memory_commands.press, person, button.action, button.value, NOW)
 

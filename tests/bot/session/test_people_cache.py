@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete
 
-from bot.session.people_cache import Acquaintances
+from bot.session.people_cache import PeopleCache
 from storage import memory_tables, people_and_places
 from storage.database import Tx
 from storage.records import Person, Place
@@ -16,14 +16,14 @@ class _FullError(Exception):
     """Stands for a store that takes nothing."""
 
 
-def share(tx: Tx, known: Acquaintances, *, fails: bool) -> None:
+def share(tx: Tx, known: PeopleCache, *, fails: bool) -> None:
     known.shared_now(tx, HALL.team, HALL.channel)
     if fails:
         raise _FullError
 
 
 async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_failed(tmp_path: Path) -> None:
-    known = Acquaintances()
+    known = PeopleCache()
     async with store(tmp_path) as db:
         await db.write(known.learn_place, HALL, NOW)
         with pytest.raises(_FullError):
@@ -36,7 +36,7 @@ async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_faile
 
 
 async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> None:
-    known = Acquaintances()
+    known = PeopleCache()
     async with store(tmp_path) as db:
         await db.write(known.learn_person, Person("T1", "U1", "Ann", fetched=NOW))
         await db.write(known.learn_person, Person("T1", "U1", "Anne", fetched=NOW + 1))
@@ -48,7 +48,7 @@ async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> N
 
 
 async def test_who_was_learnt_first_is_let_go_beyond_the_limit(tmp_path: Path) -> None:
-    known = Acquaintances(limit=2)
+    known = PeopleCache(limit=2)
     async with store(tmp_path) as db:
         for name in ("Ann", "Ben", "Cho"):
             await db.write(known.learn_person, Person("T1", name, name))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.ports import Card
+from bot.ports import ApprovalCard
 from bot.slack.render.block_kit import ARGUMENTS_LIMIT, card_blocks, card_text, exact
 from storage.records import Approval, ApprovalRule, Thread
 
@@ -34,7 +34,7 @@ def action_ids(blocks: list[dict[str, Any]]) -> list[str]:
 
 
 def test_an_open_card_says_who_what_and_until_when() -> None:
-    blocks = card_blocks(Card(replace(OPEN, votes=("U2",)), "write", note="repaired"))
+    blocks = card_blocks(ApprovalCard(replace(OPEN, votes=("U2",)), "write", note="repaired"))
     seen = words(blocks)
     for word in ("post_message", "<@U1>", "<@U2>, <@U3>", "1 of 2", "repaired", "may not approve", "1700000000"):
         assert word in seen
@@ -45,7 +45,7 @@ def test_an_open_card_says_who_what_and_until_when() -> None:
 
 @pytest.mark.parametrize("status", ["approved", "denied", "expired", "withdrawn"])
 def test_a_settled_card_has_no_buttons_and_says_how_it_ended(status: Any) -> None:
-    card = Card(replace(OPEN, status=status, decided_by=("U2", "U3")), "write")
+    card = ApprovalCard(replace(OPEN, status=status, decided_by=("U2", "U3")), "write")
     blocks = card_blocks(card)
     assert action_ids(blocks) == []
     assert status in (words(blocks) + card_text(card)).lower()
@@ -53,7 +53,7 @@ def test_a_settled_card_has_no_buttons_and_says_how_it_ended(status: Any) -> Non
 
 
 def test_an_unknown_outcome_asks_with_three_buttons() -> None:
-    card = Card(replace(OPEN, kind="unknown"), "danger")
+    card = ApprovalCard(replace(OPEN, kind="unknown"), "danger")
     assert action_ids(card_blocks(card)) == ["hermes_run_again", "hermes_worked", "hermes_skip"]
     for status in ("run_again", "worked", "skipped", "expired", "withdrawn"):
         settled = card_blocks(replace(card, approval=replace(card.approval, status=status)))
@@ -62,26 +62,26 @@ def test_an_unknown_outcome_asks_with_three_buttons() -> None:
 
 
 def test_about_an_unknown_outcome_one_answer_is_enough() -> None:
-    asked = words(card_blocks(Card(replace(OPEN, kind="unknown", votes=()), "danger")))
+    asked = words(card_blocks(ApprovalCard(replace(OPEN, kind="unknown", votes=()), "danger")))
     assert "<@U2>, <@U3>" in asked
     assert "of 2" not in asked
     assert "Whoever asked may not answer this." in asked
 
 
 def test_a_question_that_nobody_answered_names_nobody() -> None:
-    card = Card(replace(OPEN, kind="unknown", status="skipped"), "danger")
+    card = ApprovalCard(replace(OPEN, kind="unknown", status="skipped"), "danger")
     assert "nobody answered" in words(card_blocks(card))
     answered = replace(card, approval=replace(card.approval, decided_by=("U2",)))
     assert "<@U2> chose to go on without it" in words(card_blocks(answered))
 
 
 def test_the_card_speaks_the_requesters_language() -> None:
-    assert "批准" in words(card_blocks(Card(OPEN, "write", locale="zh-CN")))
+    assert "批准" in words(card_blocks(ApprovalCard(OPEN, "write", locale="zh-CN")))
 
 
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=4000), min_size=1, max_size=4))
 def test_arguments_are_exact_or_said_to_be_cut(arguments: dict[str, str]) -> None:
-    blocks = card_blocks(Card(replace(OPEN, arguments=arguments), "write"))
+    blocks = card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write"))
     text = exact(arguments)
     if len(text) <= ARGUMENTS_LIMIT:
         assert json.loads(shown_arguments(blocks)) == arguments
@@ -95,7 +95,7 @@ def test_every_card_keeps_to_slacks_limits(arguments: dict[str, str], note: str,
     approvers = tuple(f"U{i:010}" for i in range(200))
     rule = ApprovalRule(approvers, 3)
     approval = replace(OPEN, arguments=arguments, tool=tool, rule=rule, votes=approvers[:40])
-    blocks = card_blocks(Card(approval, "danger", note=note))
+    blocks = card_blocks(ApprovalCard(approval, "danger", note=note))
     assert len(blocks) <= 50
     assert len(shown_arguments(blocks)) <= ARGUMENTS_LIMIT
     for block in blocks:
@@ -115,6 +115,6 @@ def test_nothing_in_the_arguments_is_invisible() -> None:
 
 
 def test_arguments_cannot_ping_or_forge_the_card() -> None:
-    blocks = card_blocks(Card(replace(OPEN, tool="<!channel> *x*", arguments={"a": "<!here> ```"}), "write"))
+    blocks = card_blocks(ApprovalCard(replace(OPEN, tool="<!channel> *x*", arguments={"a": "<!here> ```"}), "write"))
     assert "<!channel>" not in words(blocks)
     assert [b["type"] for b in blocks if "<!here>" in words([b])] == ["rich_text"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.ports import Card
+from bot.ports import ApprovalCard
 from bot.simulator.server import Simulator
 from bot.slack.message_posting import EVENT_TYPE, posted
 from bot.slack.slack_chat import SlackChat
@@ -95,7 +95,7 @@ async def test_a_whisper_is_seen_by_one(stage: Stage) -> None:
 
 
 async def test_a_card_is_posted_clicked_at_and_settled(stage: Stage) -> None:
-    card = Card(approval(stage.thread), "write")
+    card = ApprovalCard(approval(stage.thread), "write")
     ts = await stage.chat.post_card(card, key="k")
     (seen,) = stage.answers()
     assert seen.ts == ts
@@ -115,8 +115,8 @@ async def test_a_card_is_posted_clicked_at_and_settled(stage: Stage) -> None:
 async def test_a_card_with_a_huge_call_is_accepted_by_slack(stage: Stage) -> None:
     rule = ApprovalRule(tuple(f"U{i:09}" for i in range(100)), quorum=3)
     huge = replace(approval(stage.thread), arguments={"text": "x y " * 20_000, "n": 1}, rule=rule)
-    ts = await stage.chat.post_card(Card(huge, "danger", note="n" * 3_000), key="k")
-    await stage.chat.update_card(Card(replace(huge, status="expired"), "danger"), ts)
+    ts = await stage.chat.post_card(ApprovalCard(huge, "danger", note="n" * 3_000), key="k")
+    await stage.chat.update_card(ApprovalCard(replace(huge, status="expired"), "danger"), ts)
     assert "too long to be shown whole" in stage.texts()[0]
 
 

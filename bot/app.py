@@ -1,4 +1,4 @@
-"""The composition root: builds the house from a Config, starts it and stops it. Imported by the CLI and by tests."""
+"""Builds Hermes from a Config, starts it and stops it. Used by the command line and by tests."""
 
 import asyncio
 import logging
@@ -18,11 +18,11 @@ from bot.component_settings import (
     policy_of,
     refused,
     render_answer,
-    rules_of,
     servers_of,
     tools_of,
     unborne,
     unwritable,
+    workspace_of,
 )
 from bot.config.schema import Config
 from bot.config.yaml_file import variables
@@ -32,15 +32,16 @@ from bot.ops.http_endpoints import OutsideView, has_room
 from bot.ops.instance_lock import InstanceLock
 from bot.ops.metrics import Metrics, Stored
 from bot.session.engine.runner import Runner
-from bot.session.hermes_commands import Commands
-from bot.session.intake.gateway import Gateway
-from bot.session.model_call.system_prompt import version
-from bot.session.people_cache import PeopleCache
-from bot.session.services import Deps
-from bot.session.tool_calls import approval_clicks
-from bot.session.workspace import World
+from bot.session.hermes_commands import HermesCommands
+from bot.session.intake import approval_clicks
+from bot.session.intake.approval_clicks import ApprovalClicks
+from bot.session.intake.command_intake import CommandIntake
+from bot.session.intake.event_intake import EventIntake
+from bot.session.lookups.people_lookup import PeopleLookup
+from bot.session.model_call.prompt import prompt_version
+from bot.session.services import EngineRules, Services
 from bot.slack.slack_chat import SlackChat
-from handlers.listeners import register
+from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
 from storage.database import Database, StorageError, Tx, sqlite_path
@@ -62,22 +63,22 @@ class StartError(Exception):
 
 
 class Hermes:
-    """The running bot: `await start()`, then `await stop()`. Everything it opened it closes, in the reverse order.
+    """The running bot: `await start()`, then `await stop()`. It closes what it opened, in reverse order.
 
-    `tools` are offered beside those of the house.
+    `tools` are offered in addition to the built-in ones.
     """
 
     def __init__(self, config: Config, *, now: Clock = time.time, tools: Sequence[Tool] = ()) -> None:
         self.config = config
         self.now = now
-        self._further = tuple(tools)
+        self._extra_tools = tuple(tools)
         self.metrics = Metrics()
         self.address = ""
         self._stack = AsyncExitStack()
         self._hub: Hub | None = None
 
     async def start(self) -> None:
-        """Check everything outside first, take over what is owed, then let events in. Raises StartError."""
+        """Connect to everything outside, take over unfinished work, then accept events. Raises StartError."""
         try:
             await self._start()
         except (StorageError, SocketError, ValueError) as error:
@@ -88,17 +89,17 @@ class Hermes:
             raise
 
     async def _start(self) -> None:
-        await self._open_folder()
-        self.db = await _undivided(Database.open(self.config.database_url), lambda db: db.close())
+        await self._lock_data_folder()
+        self.db = await _uninterrupted(Database.open(self.config.database_url), lambda db: db.close())
         self._stack.push_async_callback(self.db.close)
         await migrate(self.db)
-        self.chat = await self._slack()
+        self.chat = await self._connect_slack()
         await check_app_token(self._app_token, self.config.slack_api_url)
-        self.runner = await self._engine()
-        self.gateway = Gateway(self.db, self.runner, self._policy, self._commands)
-        await self._open_doors()
+        self.runner = await self._build_runner()
+        self.events = EventIntake(self.db, self.runner, self.workspace)
+        await self._accept_events()
 
-    async def _open_folder(self) -> None:
+    async def _lock_data_folder(self) -> None:
         lock = InstanceLock(sqlite_path(self.config.database_url))
         try:
             lock.acquire()
@@ -112,7 +113,7 @@ class Hermes:
         token = self.config.app_token
         return token.get_secret_value() if token else ""
 
-    async def _slack(self) -> SlackChat:
+    async def _connect_slack(self) -> SlackChat:
         token, address = self.config.bot_token, self.config.slack_api_url
         try:
             chat = await SlackChat.open(token.get_secret_value() if token else "", address)
@@ -121,69 +122,77 @@ class Hermes:
         self._stack.push_async_callback(chat.close)
         return chat
 
-    async def _engine(self) -> Runner:
+    async def _build_runner(self) -> Runner:
         config = self.config
         settings = engine_settings(config)
         self._policy = policy_of(config)
-        self._registry = Registry((*tools_of(), *self._further), self._policy)
+        self._registry = Registry((*tools_of(), *self._extra_tools), self._policy)
         model = model_of(config)
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
-        await self._servers()
-        self._commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
-        world = World(
-            rules=rules_of(config, self.chat.me.user, self.chat.me.team),
-            known=PeopleCache(),
-            now=self.now,
-            fence=int(time.time()),  # each start is later than the one before
-            recall_limit=config.memory.recall_limit,
-            prompt_version=version(settings.system_prompt),
-            rule_for=self._policy.rule_for,
-            obey=self._commands.obey,
+        await self._start_mcp()
+        self.workspace = workspace_of(config, self.chat.me.user, self.chat.me.team, self.now)
+        self._commands = HermesCommands(
+            self.workspace, self._registry, self._missing, partial(outside_link, self.chat.me.url)
         )
-        deps = Deps(
+        services = Services(
             db=self.db,
             chat=self.chat,
             model=model,
             registry=self._registry,
             policy=self._policy,
             executor=executor,
-            world=world,
+            workspace=self.workspace,
+            rules=self._rules(settings.system_prompt),
             settings=settings,
             files_root=config.files_root,
-            watch=self.metrics,
+            metrics=self.metrics,
             ready=self._ready,
             missing=self._missing,
         )
-        runner = Runner(deps)
+        self._lookup = PeopleLookup(self.db, self.chat, self.workspace, settings.history_read_s)
+        runner = Runner(services, self._lookup)
         self._stack.push_async_callback(runner.stop)
         return runner
 
-    async def _open_doors(self) -> None:
+    def _rules(self, system_prompt: str | None) -> EngineRules:
+        return EngineRules(
+            workspace=self.workspace,
+            policy=self._policy,
+            commands=self._commands,
+            recall_limit=self.config.memory.recall_limit,
+            prompt_version=prompt_version(system_prompt),
+            fence=int(time.time()),  # each start is later than the one before
+        )
+
+    async def _accept_events(self) -> None:
         me = AuthorizeResult(
             enterprise_id=None, team_id=self.chat.me.team, bot_user_id=self.chat.me.user, bot_id=self.chat.me.bot
         )
 
-        # Without it the first event waits for a network call before our write.
+        # Without `authorize` the first event waits for a network call before it is stored.
         async def authorize() -> AuthorizeResult:
             return me
 
         bolt = logging.getLogger("bot.bolt")
         bolt.setLevel(logging.ERROR)  # its warnings are about settings that we choose on purpose
         app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
-        register(app, self.gateway, render_answer)
+        approvals = ApprovalClicks(self.db, self.runner, self._lookup, self.workspace, self._policy)
+        commands = CommandIntake(self.db, self.runner, self._lookup, self._commands)
+        buttons = Buttons(approvals, commands, render_answer)
+        register(app, self.events, buttons, SlashCommands(commands, render_answer))
         self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
-        await self._open_view()
-        owed = await self.runner.recover()
-        log.info("started", extra={"resumed": owed, "address": self.address})
+        await self._start_http()
+        resumed = await self.runner.recover()
+        log.info("started", extra={"resumed": resumed, "address": self.address})
         jobs = Jobs(self.db, self._job_settings(), self.now, self._expire, self.runner.recover)
         await jobs.start()
         self._stack.push_async_callback(jobs.stop)
         await self.socket.start()
         self._stack.push_async_callback(self.socket.close)
 
-    async def _open_view(self) -> None:
+    async def _start_http(self) -> None:
         view = OutsideView(self.config.http_port, self._checks, self._metrics_text)
         try:
             self.address = await view.start()
@@ -204,17 +213,17 @@ class Hermes:
         )
 
     async def stop(self) -> None:
-        """Stop intake, bring running steps to a commit, close streams, children and database."""
+        """Refuse new events, let running steps commit, then close streams, MCP servers and the database."""
         await self._stack.aclose()
         log.info("stopped")
 
     # --- MCP servers
 
-    async def _servers(self) -> None:
+    async def _start_mcp(self) -> None:
         known, _ = variables([])  # what is wrong with .env was said when the configuration was read
         settings = await asyncio.to_thread(servers_of, self.config, known)
         for key in unborne(self.config, self._registry.names(), settings):
-            log.warning("a key under tools: that no tool bears: its rule applies to nothing", extra={"key": key})
+            log.warning("unknown tool in tools: configuration; rule ignored", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
         self._hub = hub_of(settings, self._offered, self._registry.names())
@@ -224,7 +233,7 @@ class Hermes:
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
         for problem in self._registry.replace(f"mcp:{server}", tools):
-            log.warning("a tool is not offered", extra={"server": server, "reason": problem})
+            log.warning("tool not offered", extra={"server": server, "reason": problem})
 
     async def _ready(self) -> None:
         if self._hub is not None:
@@ -233,10 +242,10 @@ class Hermes:
     def _missing(self) -> list[str]:
         return self._hub.missing() if self._hub is not None else []
 
-    # --- what others ask of us
+    # --- jobs, health and metrics
 
     async def _expire(self) -> None:
-        for session in await self.db.write(approval_clicks.expire, self.runner.deps.world):
+        for session in await self.db.write(approval_clicks.expire, self.workspace.team, self.now()):
             self.runner.wake(session)
 
     async def _checks(self) -> dict[str, bool]:
@@ -256,8 +265,8 @@ def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
     return Stored(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
 
 
-async def _undivided(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:
-    """Await what must not be cut in the middle: when cancelled it is finished and closed first."""
+async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:
+    """Await what must not stop half-way: when cancelled, it is finished and closed first."""
     task = asyncio.ensure_future(opening)
     try:
         return await asyncio.shield(task)

@@ -8,12 +8,14 @@ from bot.config.schema import Config
 from bot.memory.answer import CommandAnswer
 from bot.memory.memory_tools import memory_tools
 from bot.model.openai_client import ModelSettings, OpenAIModel
-from bot.session.access import Access, Rules
+from bot.session.access import Access
+from bot.session.people_cache import PeopleCache
 from bot.session.services import EngineSettings
+from bot.session.workspace import Workspace
 from bot.slack.render.block_kit import private_blocks
 from bot.slack.render.slack_text import neutral, shorten
 from tools.builtins.catalogue import BUILT_INS
-from tools.context import ChatError
+from tools.context import ChatError, Clock
 from tools.declaration import Tool
 from tools.mcp.server_settings import McpSettings, McpSettingsError, load_settings
 from tools.tool_policy import Limits, Policy, ToolRule
@@ -21,12 +23,14 @@ from tools.tool_policy import Limits, Policy, ToolRule
 SHUTDOWN_SECONDS = 4.0  # for running steps; with children and sockets it stays under the 10 s that containers are given
 
 
-def rules_of(config: Config, me: str, team: str) -> Rules:
-    """Return intake's rules."""
+def workspace_of(config: Config, bot_user: str, team: str, now: Clock) -> Workspace:
+    """Return the workspace with the configured rules for people."""
     access = config.access
-    return Rules(
-        me=me,
+    return Workspace(
+        bot_user=bot_user,
         team=team,
+        people=PeopleCache(),
+        now=now,
         follow_ups=config.session.follow_ups,
         queue_limit=config.session.queue_limit,
         access=Access(

@@ -21,6 +21,15 @@ class Button:
     style: Literal["default", "primary", "danger"] = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class Click:
+    """A person's click on a message; `thread` is where an answer to them belongs."""
+
+    user: str
+    thread: Thread
+    value: str
+
+
 # --- Slack, outward -----------------------------------------------------------------------------------------------
 
 

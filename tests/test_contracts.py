@@ -16,10 +16,10 @@ ROOMS = ("bot", "handlers", "tools", "storage")
 PLANTS: dict[str, list[tuple[str, str]]] = {
     "imports point down": [
         ("storage/inbox.py", "tools.tool_policy"),
-        ("tools/attempt_outcome.py", "bot.session.model_call.prompt_messages"),
+        ("tools/attempt_outcome.py", "bot.session.model_call.prompt"),
         ("bot/memory/search_terms.py", "bot.session.engine.runner"),
-        ("bot/session/tool_calls/approval_cards.py", "handlers.payload_parser"),
-        ("bot/slack/render/slack_text.py", "handlers.listeners"),
+        ("bot/session/tool_calls/approval_cards.py", "handlers.slack_events"),
+        ("bot/slack/render/slack_text.py", "handlers.slack_interactions"),
     ],
     "tools and storage import nothing from bot": [
         ("tools/registry.py", "bot.texts"),
@@ -29,16 +29,16 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
     "bot.session": [
         ("bot/session/machine/events.py", "bot.session.access"),
         ("bot/session/replies/turn_reply.py", "bot.session.engine.actor"),
-        ("bot/session/engine/runner.py", "bot.session.intake.gateway"),
+        ("bot/session/engine/runner.py", "bot.session.intake.event_intake"),
     ],
     "storage": [("storage/records.py", "storage.tables")],
     "tools.mcp is loaded only where MCP servers are configured": [("tools/executor.py", "tools.mcp.tool_catalog")],
     "decisions are pure": [
         ("bot/session/machine/transition.py", "asyncio"),
-        ("bot/session/model_call/system_prompt.py", "aiohttp"),
+        ("bot/session/model_call/prompt.py", "aiohttp"),
         ("bot/model/stream_parser.py", "asyncio"),
         ("bot/slack/render/split_markdown.py", "aiohttp"),
-        ("handlers/payload_parser.py", "slack_sdk"),
+        ("bot/session/access.py", "slack_sdk"),
         ("tools/tool_policy.py", "subprocess"),
     ],
     "SQL lives in storage": [
@@ -47,7 +47,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/cli/main.py", "alembic"),
     ],
     "Slack's packages live in bot.slack and handlers": [
-        ("bot/session/intake/gateway.py", "slack_sdk"),
+        ("bot/session/intake/event_intake.py", "slack_sdk"),
         ("bot/cli/doctor.py", "slack_sdk"),
         ("tools/builtins/slack_tools.py", "slack_bolt"),
     ],

@@ -1,17 +1,22 @@
-"""Who may use Hermes, and where. Pure."""
+"""Who may use Hermes, and which messages are meant for it. Pure."""
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Literal
 
-from storage.records import Person
+from storage.records import Incoming, Person
+from tools.slack_markup import USER, mentions, without_address
 
 FollowUps = Literal["auto", "all", "mention"]
+Decision = Literal["granted", "refused", "unknown"]
 PROFILE_SECONDS = 24 * 3600.0  # how long a cached person or place is used
+COMMAND = re.compile(r"[!！](stop|new|status|memory|help|tools)\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may use Hermes. Empty lists restrict nothing."""
+    """The `access` setting. An empty list restricts nothing."""
 
     guests: bool = False
     external: bool = False
@@ -19,32 +24,42 @@ class Access:
     channels: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What intake goes by; `me` is the bot's own user id."""
-
-    me: str
-    team: str
-    follow_ups: FollowUps = "auto"
-    queue_limit: int = 50
-    access: Access = field(default_factory=Access)
-
-
-def stale(fetched: float | None, now: float) -> bool:
-    """Tell whether what was learnt about a person or a place is too old to be believed, or was never learnt."""
-    return fetched is None or now - fetched > PROFILE_SECONDS
-
-
-def may_use(
-    access: Access, person: Person | None, channel: str, now: float
-) -> Literal["granted", "refused", "unknown"]:
-    """Decide on a person in a channel; unknown when they were never seen, or too long ago."""
+def check_access(access: Access, person: Person | None, channel: str, now: float) -> Decision:
+    """Return whether a person may use Hermes in a channel; "unknown" if their profile is missing or stale."""
     if access.users and person is not None and person.id not in access.users:
         return "refused"
     if access.channels and channel not in access.channels:
         return "refused"
-    if person is None or stale(person.fetched, now):
+    if person is None or is_stale(person.fetched, now):
         return "unknown"
     if person.bot or (person.external and not access.external) or (person.guest and not access.guests):
         return "refused"
     return "granted"
+
+
+def is_stale(fetched: float | None, now: float) -> bool:
+    """Return True if a profile fetched at `fetched` (None: never) must be fetched again."""
+    return fetched is None or now - fetched > PROFILE_SECONDS
+
+
+def is_addressed(incoming: Incoming, bot_user: str) -> bool:
+    """Return True for a direct message, and for a message that mentions the bot."""
+    return incoming.place == "im" or mentions(incoming.text, bot_user)
+
+
+def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, author: str) -> bool:
+    """Return True if a reply without a mention, in a thread with a session, is answered.
+
+    `authors` are the people who have written in the thread, None if they are not known.
+    """
+    if mode == "all":
+        return True
+    if mode == "mention" or authors is None or USER.search(text):
+        return False  # a message that mentions somebody is for them
+    return set(authors) <= {author}
+
+
+def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
+    """Return the word and the rest of a `!command`, with or without a mention before it."""
+    found = COMMAND.match(without_address(text, bot_user).strip())
+    return None if found is None else (found[1].lower(), found[2].strip())

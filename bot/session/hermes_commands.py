@@ -1,30 +1,43 @@
-"""`/hermes …` and the `!` words: parsed and answered in one transaction."""
+"""`/hermes …` and the `!commands` of a thread, each answered in one transaction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
 from bot.memory.answer import CommandAnswer
-from bot.session.model_call.system_prompt import local
-from bot.session.tool_calls.approval_clicks import stop_here
-from bot.session.workspace import Spoken, World
+from bot.ports import Button
+from bot.session.machine.transition import at_rest
+from bot.session.workspace import Workspace, local_time
 from bot.texts import chinese, say
-from storage import sessions
+from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import InboxRow, Person, Place, Session
 from tools.registry import Registry, ToolRow
-from tools.slack_markup import mentioned_users, readable
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
-    """Answers commands. `link(channel, ts, label)` writes a link to a thread."""
+class ThreadAnswer:
+    """The answer to a `!command`. `private`: only its author sees it. `new_session`: the thread gets a new session."""
 
+    text: str
+    private: bool = False
+    buttons: tuple[Button, ...] = ()
+    new_session: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HermesCommands:
+    """Answers commands.
+
+    `missing` names the MCP servers that are not connected; `link(channel, ts, label)` returns a link to a thread.
+    """
+
+    workspace: Workspace
     registry: Registry
     missing: Callable[[], Sequence[str]]
     link: Callable[[str, str, str], str]
 
-    def hermes(self, tx: Tx, world: World, person: Person, place: Place, text: str) -> tuple[CommandAnswer, list[str]]:
+    def slash(self, tx: Tx, person: Person, place: Place, text: str) -> tuple[CommandAnswer, list[str]]:
         """Answer `/hermes <text>`; also return the sessions to wake."""
         word, _, rest = text.strip().partition(" ")
         match word.lower():
@@ -33,79 +46,79 @@ class Commands:
             case "status":
                 return CommandAnswer(self._status(tx, person, place)), []
             case "stop":
-                return self._stop(tx, world, person, place)
+                return self._stop(tx, person, place)
             case "new":
                 return CommandAnswer(say("command.new_where", person.locale)), []
             case "tools":
                 return CommandAnswer(self._tools(person.locale)), []
             case "memory":
-                return memory_commands.run(tx, person, place, rest, world.now()), []
+                return memory_commands.run(tx, person, place, rest, self.workspace.now()), []
             case _:
                 unknown = say("command.unknown", person.locale, word=word[:40].replace("`", ""))
                 return CommandAnswer(f"{unknown}\n\n{say('command.help', person.locale)}"), []
 
-    def obey(self, tx: Tx, world: World, session: Session, row: InboxRow) -> Spoken:
-        """Answer a `!word` in a thread; what is about one person's memory only they see."""
-        person, place = known(tx, world, row.user, session.thread.channel, session)
-        word, rest = row.data["word"], typed(tx, world, row.data["rest"])
-        match word:
+    def in_thread(self, tx: Tx, session: Session, row: InboxRow) -> ThreadAnswer:
+        """Answer a `!command`. An answer about memories is private."""
+        person, place = self.workspace.caller(tx, row.user, session.thread.channel, session)
+        match row.data["word"]:
             case "new":
-                return Spoken(say("command.new_done", person.locale), closes=True)
+                return ThreadAnswer(say("command.new_done", person.locale), new_session=True)
             case "status":
-                return Spoken(self._line(session, person))
+                return ThreadAnswer(self._status_line(session, person))
             case "tools":
-                return Spoken(self._tools(person.locale))
+                return ThreadAnswer(self._tools(person.locale))
             case "memory":
-                answer = memory_commands.run(tx, person, place, rest, world.now())
-                return Spoken(answer.text, private=True, buttons=answer.buttons)
+                text = self.workspace.typed(tx, row.data["rest"])
+                answer = memory_commands.run(tx, person, place, text, self.workspace.now())
+                return ThreadAnswer(answer.text, private=True, buttons=answer.buttons)
             case _:
-                return Spoken(say("command.help", person.locale), private=True)
+                return ThreadAnswer(say("command.help", person.locale), private=True)
 
     def _status(self, tx: Tx, person: Person, place: Place) -> str:
         found = sessions.of_place(tx, place.team, place.channel, person.id)
         if not found:
             return say("command.status_none", person.locale)
-        lines = [self._line(s, person) for s in found]
+        lines = [self._status_line(session, person) for session in found]
         return "\n".join([say("command.status_head", person.locale), *lines])
 
-    def _line(self, session: Session, person: Person) -> str:
-        locale, began = person.locale, local(float(session.thread.root), person.timezone)
-        when = f"{began:%Y-%m-%d %H:%M}"
+    def _status_line(self, session: Session, person: Person) -> str:
+        locale, started = person.locale, local_time(float(session.thread.root), person.timezone)
+        when = f"{started:%Y-%m-%d %H:%M}"
         link = self.link(session.thread.channel, session.thread.root, say("command.thread", locale, when=when))
         phase = say(f"phase.{session.phase}", locale)
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
 
-    def _stop(self, tx: Tx, world: World, person: Person, place: Place) -> tuple[CommandAnswer, list[str]]:
-        woken = stop_here(tx, world, place.team, place.channel, person.id)
+    def _stop(self, tx: Tx, person: Person, place: Place) -> tuple[CommandAnswer, list[str]]:
+        woken = request_stops(tx, place.team, place.channel, person.id, self.workspace.now())
         key = "command.stopped" if woken else "command.stop_none"
         return CommandAnswer(say(key, person.locale, count=len(woken))), woken
 
     def _tools(self, locale: str) -> str:
-        lines = [self._tool_line(row, locale) for row in self.registry.describe()]
+        lines = [_tool_line(row, locale) for row in self.registry.describe()]
         if not lines:
             lines = [say("command.tools_none", locale)]
         if servers := self.missing():
             lines.append(say("command.missing", locale, servers=", ".join(servers)))
         return "\n".join([say("command.tools_head", locale), *lines])
 
-    def _tool_line(self, row: ToolRow, locale: str) -> str:
-        effect, decision = say(f"tool.effect.{row.effect}", locale), say(f"tool.decision.{row.decision}", locale)
-        summary = row.summary[1 if chinese(locale) else 0]
-        return say("command.tool_line", locale, name=row.name, line=summary, effect=effect, decision=decision)
+
+def _tool_line(row: ToolRow, locale: str) -> str:
+    effect, decision = say(f"tool.effect.{row.effect}", locale), say(f"tool.decision.{row.decision}", locale)
+    summary = row.summary[1 if chinese(locale) else 0]
+    return say("command.tool_line", locale, name=row.name, line=summary, effect=effect, decision=decision)
 
 
-def known(tx: Tx, world: World, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
-    """Return who and where as far as is known; an unknown place counts as the narrowest."""
-    team = world.rules.team
-    person = world.known.person(tx, team, user) or Person(team, user, user)
-    found = world.known.place(tx, team, channel)
-    if found is not None:
-        return person, found
-    kind = session.kind if session else "im" if channel.startswith("D") else "private"
-    return person, Place(team, channel, kind, session.shared if session else False)
+def request_stops(tx: Tx, team: str, channel: str, user: str, now: float) -> list[str]:
+    """Ask each running turn of a person in a conversation to stop; return the sessions to wake."""
+    woken = []
+    for session in sessions.of_place(tx, team, channel, user):
+        if not at_rest(session) or any(not c.quiet for c in session.calls):
+            woken.append(session.id)
+            request_stop(tx, session.id, user, now)
+    return woken
 
 
-def typed(tx: Tx, world: World, text: str) -> str:
-    """Return a command's words as they were typed: Slack escapes signs and sends ids for names."""
-    named = {user: world.known.person(tx, world.rules.team, user) for user in mentioned_users(text)}
-    return readable(text, {user: person.name for user, person in named.items() if person is not None})
+def request_stop(tx: Tx, session: str, user: str, now: float) -> None:
+    """Ask the turn that is active now to stop."""
+    state = sessions.load(tx, session)
+    inbox.leave(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)

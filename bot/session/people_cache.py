@@ -1,10 +1,10 @@
-"""People and places in memory: they are looked at many times in a turn and change about once a day."""
+"""A cache of people and places: read many times in a turn, changed about once a day. It assumes one process."""
 
 from collections import OrderedDict
 from dataclasses import replace
 from typing import TypeVar
 
-from bot.session.access import stale
+from bot.session.access import is_stale
 from storage import people_and_places
 from storage.database import Tx
 from storage.records import Person, Place
@@ -14,9 +14,9 @@ LIMIT = 5_000  # of each kind; about 1 MB
 
 
 class PeopleCache:
-    """Reads through to the store. Everything that is learnt goes through here, so that nothing stale is kept.
+    """Reads through to the database. Every change goes through here, so that nothing stale is kept.
 
-    It is kept before its commit: should that fail, Slack has said it all the same, and a later process asks again.
+    A change is cached before its commit. If the commit fails, the value is still what Slack said.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -25,63 +25,63 @@ class PeopleCache:
         self._places: OrderedDict[tuple[str, str], tuple[Place, float]] = OrderedDict()
 
     def person(self, tx: Tx, team: str, user: str) -> Person | None:
-        """Return a person as stored, or None for one never seen."""
-        known = self._people.get((team, user))
-        if known is None and (known := people_and_places.person(tx, team, user)) is not None:
-            self._keep(self._people, (team, user), known)
-        return known
+        """Return a person as last stored, or None."""
+        person = self._people.get((team, user))
+        if person is None and (person := people_and_places.person(tx, team, user)) is not None:
+            self._add(self._people, (team, user), person)
+        return person
 
     def place(self, tx: Tx, team: str, channel: str) -> Place | None:
-        """Return a conversation as stored, or None for one never seen."""
-        known = self._place(tx, team, channel)
-        return None if known is None else known[0]
+        """Return a conversation as last stored, or None."""
+        found = self._place(tx, team, channel)
+        return None if found is None else found[0]
 
-    def unknown(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
-        """Tell of a person and a conversation whether they have to be looked up (again)."""
+    def stale(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
+        """Return whether the person, and whether the conversation, must be looked up."""
         person = self.person(tx, team, user)
-        return stale(person.fetched if person else None, now), self.unknown_place(tx, team, channel, now)
+        return is_stale(person.fetched if person else None, now), self.stale_place(tx, team, channel, now)
 
-    def unknown_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
-        """Tell of a conversation whether it has to be looked up (again)."""
-        place = self._place(tx, team, channel)
-        return stale(place[1] if place else None, now)
+    def stale_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
+        """Return whether the conversation must be looked up."""
+        found = self._place(tx, team, channel)
+        return is_stale(found[1] if found else None, now)
 
-    def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
-        known = self._places.get((team, channel))
-        if known is None and (known := people_and_places.place(tx, team, channel)) is not None:
-            self._keep(self._places, (team, channel), known)
-        return known
-
-    def learn_person(self, tx: Tx, person: Person) -> None:
-        """Store or refresh a person."""
+    def store_person(self, tx: Tx, person: Person) -> None:
+        """Add or update a person."""
         people_and_places.put_person(tx, person)
         self._people[person.team, person.id] = person
         self._trim(self._people)
 
-    def learn_place(self, tx: Tx, place: Place, now: float) -> None:
-        """Store or refresh a conversation."""
+    def store_place(self, tx: Tx, place: Place, now: float) -> None:
+        """Add or update a conversation."""
         people_and_places.put_place(tx, place, now)
         self._places[place.team, place.channel] = (place, now)
         self._trim(self._places)
 
-    def shared_now(self, tx: Tx, team: str, channel: str) -> None:
-        """A channel that another organisation joined is theirs too from now on: no memory waits for a look-up."""
-        known = people_and_places.place(tx, team, channel)  # as stored: an earlier try may have been rolled back
-        if known is not None and not known[0].shared:
-            self.learn_place(tx, replace(known[0], shared=True), known[1])
+    def mark_shared(self, tx: Tx, team: str, channel: str) -> None:
+        """Record that another organisation joined a channel: from now on no public memory may be used there."""
+        found = people_and_places.place(tx, team, channel)  # from the database: an earlier change may be rolled back
+        if found is not None and not found[0].shared:
+            self.store_place(tx, replace(found[0], shared=True), found[1])
 
-    def locale_kept(self, team: str, user: str) -> str | None:
-        """Return the locale of a person in memory, without the store; None for others."""
-        known = self._people.get((team, user))
-        return known.locale if known else None
+    def cached_locale(self, team: str, user: str) -> str | None:
+        """Return the locale of a cached person, None for others. Reads no database."""
+        person = self._people.get((team, user))
+        return person.locale if person else None
 
     def locale(self, tx: Tx, team: str, user: str) -> str:
-        """Return a person's locale, English for one not known."""
+        """Return a person's locale, English if they are unknown."""
         person = self.person(tx, team, user)
         return person.locale if person else "en-US"
 
-    def _keep(self, cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
-        cache.setdefault(key, value)  # never over what was learnt meanwhile: reads and writes have threads of their own
+    def _place(self, tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
+        found = self._places.get((team, channel))
+        if found is None and (found := people_and_places.place(tx, team, channel)) is not None:
+            self._add(self._places, (team, channel), found)
+        return found
+
+    def _add(self, cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
+        cache.setdefault(key, value)  # never over a newer value: reads and writes run in threads of their own
         self._trim(cache)
 
     def _trim(self, cache: OrderedDict[tuple[str, str], V]) -> None:

@@ -1,4 +1,4 @@
-"""What the runner and its actors work with: built once in `bot/app.py`."""
+"""What the session engine works with. Built once, in `bot/app.py`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from bot.ports import Chat, Model
-from bot.session.token_estimate import Ruler
-from bot.session.workspace import World
+from bot.session.hermes_commands import HermesCommands
+from bot.session.token_estimate import TokenCalibration
+from bot.session.workspace import Workspace
 from storage.database import Database
 from tools.context import Clock
 from tools.executor import Executor
@@ -15,12 +16,8 @@ from tools.registry import Registry
 from tools.tool_policy import Policy
 
 
-async def _at_once() -> None:
-    return None
-
-
-class Watch(Protocol):
-    """Told about what happened; never raises, never waits."""
+class EngineMetrics(Protocol):
+    """Counts what the engine does. Never raises and never waits."""
 
     def turn_ended(self, outcome: str, seconds: float) -> None: ...
     def tool_ended(self, tool: str, state: str, seconds: float) -> None: ...
@@ -32,22 +29,38 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How a turn is run. Budgets are in tokens; times in seconds."""
+    """How turns are run. Budgets are in tokens, times in seconds."""
 
     max_steps: int = 10
     keep_turns: int = 5
     turn_timeout_s: float = 600.0
     history_tokens: int = 11_000
     system_prompt: str | None = None
-    reflection_model: str | None = None  # also sums up; None: the configured one
+    reflection_model: str | None = None  # also writes summaries; None: the configured model
     history_read_s: float = 3.0
     shutdown_s: float = 20.0
     fields: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Deps:
-    """The house around a session."""
+class EngineRules:
+    """What a transaction of the engine decides by. Nothing here reaches the network."""
+
+    workspace: Workspace
+    policy: Policy
+    commands: HermesCommands
+    recall_limit: int
+    prompt_version: str
+    fence: int  # the number of this process: each start has a higher one
+
+
+async def _return_at_once() -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What a session at work calls."""
 
     db: Database
     chat: Chat
@@ -55,15 +68,16 @@ class Deps:
     registry: Registry
     policy: Policy
     executor: Executor
-    world: World
+    workspace: Workspace
+    rules: EngineRules
     settings: EngineSettings
     files_root: Path
-    watch: Watch
-    ruler: Ruler = field(default_factory=Ruler)
-    ready: Callable[[], Awaitable[None]] = _at_once  # waits briefly for MCP servers in their first connection
-    missing: Callable[[], Sequence[str]] = tuple  # the servers that are not ready
+    metrics: EngineMetrics
+    tokens: TokenCalibration = field(default_factory=TokenCalibration)
+    ready: Callable[[], Awaitable[None]] = _return_at_once  # waits briefly for the first connection to MCP servers
+    missing: Callable[[], Sequence[str]] = tuple  # the servers that are not connected
 
     @property
     def now(self) -> Clock:
-        """The world's clock."""
-        return self.world.now
+        """The clock."""
+        return self.workspace.now

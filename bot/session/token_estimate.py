@@ -63,22 +63,22 @@ def calibrate(old_factor: float, estimated: int, actual: int) -> float:
     return old + WEIGHT * (seen - old)
 
 
-class Ruler:
-    """One per process: a factor is learnt again within a few requests, so it is not stored."""
+class TokenCalibration:
+    """How this model's server counts tokens. One per process: a few requests teach the factor, so it is not stored."""
 
     def __init__(self) -> None:
         self.factor = 1.0
         self._key: tuple[object, ...] = ()
-        self._fixed = 0
+        self._prefix = 0
 
-    def fixed(self, system: str, tools: Sequence[dict[str, Any]]) -> int:
-        """Return the estimate of what every request begins with; counted again only when it changed."""
+    def prefix(self, system: str, tools: Sequence[dict[str, Any]]) -> int:
+        """Return the estimate for the system prompt and tools; counted again only when they changed."""
         key = (system, *(id(t) for t in tools))
         if key != self._key:
-            self._key, self._fixed = key, count(system) + count_tools(tools)
-        return self._fixed
+            self._key, self._prefix = key, count(system) + count_tools(tools)
+        return self._prefix
 
     def learn(self, estimated: int, actual: int) -> None:
-        """Take in what a server counted for a request that was estimated at `estimated`."""
+        """Adjust the factor by one request: our estimate and the server's count (0 if it gave none)."""
         if actual:
             self.factor = calibrate(self.factor, estimated, actual)

@@ -1,35 +1,57 @@
-"""What a transaction of the session engine knows of the house around it."""
+"""The Slack workspace that this process serves."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from bot.ports import Button
-from bot.session.access import Rules
+from bot.session.access import Access, Decision, FollowUps, check_access
 from bot.session.people_cache import PeopleCache
 from storage.database import Tx
-from storage.records import ApprovalRule, InboxRow, Session
+from storage.records import Person, Place, Session
 from tools.context import Clock
+from tools.slack_markup import mentioned_users, readable
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """A command's answer; `private` is shown to its author alone."""
+class Workspace:
+    """The workspace's ids, its rules for people, its cached profiles, and the clock."""
 
-    text: str
-    private: bool = False
-    buttons: tuple[Button, ...] = ()
-    closes: bool = False  # `!new`: end this session and open the thread's next
-
-
-@dataclass(frozen=True, slots=True)
-class World:
-    """Given to every transaction. `fence` numbers the process; `rule_for(tool)` is policy's word."""
-
-    rules: Rules
-    known: PeopleCache
+    bot_user: str
+    team: str
+    people: PeopleCache
     now: Clock
-    fence: int
-    recall_limit: int
-    prompt_version: str
-    rule_for: Callable[[str], ApprovalRule]
-    obey: Callable[[Tx, "World", Session, InboxRow], Spoken]
+    access: Access = field(default_factory=Access)
+    follow_ups: FollowUps = "auto"
+    queue_limit: int = 50
+
+    def check_access(self, person: Person | None, channel: str) -> Decision:
+        """Return whether a person may use Hermes in a channel now."""
+        return check_access(self.access, person, channel, self.now())
+
+    def refusal(self, tx: Tx, user: str, channel: str) -> str | None:
+        """Return the text key of why a person may not use Hermes in a channel, or None if they may."""
+        access = self.check_access(self.people.person(tx, self.team, user), channel)
+        return None if access == "granted" else f"access.{access}"
+
+    def caller(self, tx: Tx, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
+        """Return the person and place of a command. An unknown place counts as the one with the fewest readers."""
+        person = self.people.person(tx, self.team, user) or Person(self.team, user, user)
+        place = self.people.place(tx, self.team, channel)
+        if place is not None:
+            return person, place
+        kind = session.kind if session else "im" if channel.startswith("D") else "private"
+        return person, Place(self.team, channel, kind, session.shared if session else False)
+
+    def typed(self, tx: Tx, text: str) -> str:
+        """Return a command's text as it was typed: Slack escapes characters and replaces names by ids."""
+        found = {user: self.people.person(tx, self.team, user) for user in mentioned_users(text)}
+        return readable(text, {user: person.name for user, person in found.items() if person is not None})
+
+
+def local_time(seconds: float, timezone: str) -> datetime:
+    """Return a time in a person's time zone, in UTC if the zone is unknown."""
+    try:
+        zone: ZoneInfo | None = ZoneInfo(timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = None
+    return datetime.fromtimestamp(seconds, zone or UTC)

@@ -14,9 +14,9 @@ from typing import Any
 from bot.app import Hermes
 from bot.session.engine.runner import Runner
 from bot.session.engine.transaction import advance
-from bot.session.intake.ingest import receive
+from bot.session.intake.event_intake import store_event
 from bot.session.machine.events import Replied
-from bot.session.workspace import World
+from bot.session.services import EngineRules
 from bot.simulator.remote import RemoteSimulator
 from bot.slack.slack_chat import SlackChat
 from storage import deliveries, people_and_places
@@ -54,18 +54,18 @@ class Resumed(Hermes):
     def owe(self, roots: list[str]) -> None:
         self._roots = roots
 
-    async def _slack(self) -> SlackChat:
+    async def _connect_slack(self) -> SlackChat:
         chat = await WatchedChat.open("xoxb-simulator", self.config.slack_api_url)
         self._stack.push_async_callback(chat.close)
         self.watched = chat
         chat.begun, chat.last = set(), 0.0
         return chat
 
-    async def _engine(self) -> Runner:
-        runner = await super()._engine()
+    async def _build_runner(self) -> Runner:
+        runner = await super()._build_runner()
         await self.db.write(meet, time.time())
         for at in range(0, len(self._roots), 50):
-            await self.db.write(crash, runner.deps.world, self._roots[at : at + 50], at)
+            await self.db.write(crash, runner.services.rules, self._roots[at : at + 50], at)
         self.began = time.perf_counter()
         return runner
 
@@ -76,21 +76,21 @@ def meet(tx: Tx, now: float) -> None:
     people_and_places.put_place(tx, Place(TEAM, CHANNEL, "public"), now)
 
 
-def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:
+def crash(tx: Tx, rules: EngineRules, roots: list[str], first: int) -> None:
     """Leave sessions as a process that died would."""
     for number, root in enumerate(roots, first):
         said = Incoming(
             TEAM, CHANNEL, root, root, "message", "public", f"Ev{number}", ANA, "<@U0HERMES> hi", top_level=True
         )
-        session = receive(tx, said, world.rules, world.known, world.now()).session
+        session = store_event(tx, said, rules.workspace).session
         assert session is not None
         if number % 4 == 0:
             continue
-        opened = advance(tx, world, session)
+        opened = advance(tx, rules, session)
         if number % 4 == 2:
-            deliveries.opened(tx, str(opened.answer_key), 0, root[:-1] + "9", world.now())
+            deliveries.opened(tx, str(opened.reply_key), 0, root[:-1] + "9", rules.workspace.now())
         if number % 4 == 3:
-            advance(tx, world, session, Replied(opened.session.turn, opened.session.step, "Good morning."))
+            advance(tx, rules, session, Replied(opened.session.turn, opened.session.step, "Good morning."))
 
 
 async def measure(sessions: int = 1000) -> float:

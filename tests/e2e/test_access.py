@@ -144,10 +144,10 @@ async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(sta
 async def became_guest(team: Team) -> None:
     """Let Ben be a guest since, and what is known of him be of yesterday."""
     await team.sim.add_person(BEN, "ben", is_restricted=True)
-    world = team.hermes.runner.deps.world
+    workspace = team.hermes.workspace
     await team.hermes.db.write(
-        lambda tx: world.known.learn_person(
-            tx, replace(world.known.person(tx, world.rules.team, BEN), fetched=world.now() - 25 * 3600)
+        lambda tx: workspace.people.store_person(
+            tx, replace(workspace.people.person(tx, workspace.team, BEN), fetched=workspace.now() - 25 * 3600)
         )
     )
 

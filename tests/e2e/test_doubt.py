@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bot.session.tool_calls.approval_clicks import press
+from bot.session.intake.approval_clicks import record_click
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop
@@ -144,7 +144,9 @@ async def test_a_session_that_is_taken_over_and_woken_at_once_runs_its_call_once
     [card] = await team.open_cards(root)
     await team.until(lambda: team.hermes.runner.busy == 0)
     runner, approval = team.hermes.runner, card.button("hermes_approve").value or ""
-    pressed = await team.hermes.db.write(press, runner.deps.world, runner.deps.policy, approval, ANA, "approve")
+    pressed = await team.hermes.db.write(
+        record_click, team.hermes.workspace, runner.services.policy, approval, ANA, "approve"
+    )
     assert await runner.recover() == 1
     runner.wake(pressed.session or "")
     assert await team.answer(root, lambda said: "Deployed." in said)

@@ -26,7 +26,7 @@ async def test_a_settled_card_that_is_gone_is_owed_no_more(team: Team) -> None:
     await team.say("@hermes !stop", thread=root)
     assert await team.answer(root, lambda said: "Stopped by ana" in str(said))
     await team.until(lambda: team.hermes.runner.busy == 0)
-    assert await team.hermes.runner.deps.db.read(unshown) == []
+    assert await team.hermes.db.read(unshown) == []
 
 
 async def test_an_open_card_that_is_gone_is_posted_anew_with_its_votes(start: Start, workshop: Workshop) -> None:

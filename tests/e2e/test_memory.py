@@ -91,7 +91,7 @@ async def test_a_memory_forgotten_while_a_request_waits_is_not_in_it(team: Team)
         assert "Forgotten" in done.text
 
     runner = team.hermes.runner
-    runner.deps = replace(runner.deps, ready=forgetting)
+    runner.services = replace(runner.services, ready=forgetting)
     assert not await knows(team, GENERAL)
 
 

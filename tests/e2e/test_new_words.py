@@ -34,7 +34,7 @@ async def test_two_new_conversations_at_once_leave_one_open(team: Team) -> None:
     await team.sim.heal()
     await team.until(lambda: "second words" in team.prompt())
     await team.until(lambda: team.hermes.runner.busy == 0)
-    assert len(await team.hermes.runner.deps.db.read(open_sessions)) == 1
+    assert len(await team.hermes.db.read(open_sessions)) == 1
     asked = [str(r["messages"]) for r in team.model.requests]
     assert sum("first words" in a for a in asked) == 1
 
@@ -137,12 +137,12 @@ async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> N
     await team.answer(root, lambda s: len(s) == 3)
     await team.stop()
     team = await start()
-    home = team.hermes.runner.deps.world.rules.team
+    home = team.hermes.workspace.team
     sent = Incoming(home, GENERAL, root, ts, "message", "public", "Ev0", ANA, "<@U0HERMES> !new what now?")
-    await team.hermes.gateway.receive(sent)
+    await team.hermes.events.receive(sent)
     await team.say("joined", BEN, thread=root)
     await team.sim.wait_settled()
-    await team.hermes.gateway.receive(replace(sent, event_id="Ev1"))
+    await team.hermes.events.receive(replace(sent, event_id="Ev1"))
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert len(team.said(root)) == 3
     assert len(team.model.requests) == 2
@@ -158,5 +158,5 @@ async def test_two_new_conversations_that_an_earlier_process_left_are_one(start:
     await team.sim.heal()
     team = await start()
     await team.until(lambda: "do that" in team.prompt() and team.hermes.runner.busy == 0)
-    assert len(await team.hermes.runner.deps.db.read(open_sessions)) == 1
+    assert len(await team.hermes.db.read(open_sessions)) == 1
     assert sum("do it" in str(r["messages"]) for r in team.model.requests) == 1

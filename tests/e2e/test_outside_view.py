@@ -115,5 +115,5 @@ async def test_log_lines_of_a_turn_bear_its_ids(team: Team, caplog: pytest.LogCa
 async def test_a_key_that_no_tool_bears_is_said_at_the_start(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     tools = {"post_mesage": {"risk": "deny"}, "later_tool": {"risk": "deny"}, "read_file": {"risk": "ask"}}
     await start(tools=tools, mcp_servers={"later": tiny("plain")})
-    said = [getattr(r, "key", "") for r in caplog.records if "no tool bears" in r.message]
+    said = [getattr(r, "key", "") for r in caplog.records if "unknown tool" in r.message]
     assert said == ["post_mesage"]

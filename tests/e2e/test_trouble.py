@@ -95,7 +95,7 @@ async def test_a_turn_goes_on_when_the_disk_takes_its_step_again(team: Team, cap
     gate.release()
 
     async def failed() -> bool:
-        return "a step could not be stored" in caplog.text
+        return "session commit failed" in caplog.text
 
     await until(failed, True)
     await team.hermes.db.write(make_room)
@@ -110,7 +110,7 @@ async def test_a_stop_that_slack_did_not_show_is_shown_later(team: Team, caplog:
     await team.say("@hermes !stop", thread=root)
 
     async def failed() -> bool:
-        return "an answer is not delivered yet" in caplog.text
+        return "reply delivery failed" in caplog.text
 
     await until(failed, True)
     await idle(team)

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from bot.simulator.web_api import METHODS
-from handlers.listeners import COMMANDS, EVENTS, register
-from handlers.payload_parser import incoming
+from handlers.slack_events import parse_event
+from handlers.slack_interactions import COMMANDS, EVENTS, Buttons, SlashCommands, register
 
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text())
@@ -71,7 +71,7 @@ class Recorder:
 def methods_called() -> set[str]:
     """Return the Web API methods whose names stand in the code that talks to Slack."""
     found = set()
-    for file in [*(ROOT / "bot/slack").glob("*.py"), *(ROOT / "handlers").glob("*.py")]:
+    for file in [*(ROOT / "bot/slack").rglob("*.py"), *(ROOT / "handlers").glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in METHODS:
                 found.add(node.value)
@@ -87,7 +87,7 @@ def test_slacks_schema_accepts_the_manifest_and_would_refuse_a_wrong_one() -> No
 
 def test_commands_are_those_that_are_registered() -> None:
     app = Recorder()
-    register(app, None, None)  # type: ignore[arg-type]
+    register(app, None, Buttons(None, None, None), SlashCommands(None, None))  # type: ignore[arg-type]
     declared = [entry["command"] for entry in MANIFEST["features"]["slash_commands"]]
     assert sorted(declared) == sorted(app.commands) == sorted(COMMANDS)
     assert all(entry["should_escape"] for entry in MANIFEST["features"]["slash_commands"])  # else users are not ids
@@ -95,7 +95,7 @@ def test_commands_are_those_that_are_registered() -> None:
 
 def test_interactivity_is_on_because_buttons_are_registered() -> None:
     app = Recorder()
-    register(app, None, None)  # type: ignore[arg-type]
+    register(app, None, Buttons(None, None, None), SlashCommands(None, None))  # type: ignore[arg-type]
     assert bool(app.actions) is MANIFEST["settings"]["interactivity"]["is_enabled"] is True
     assert len(app.middleware) == 1
 
@@ -111,7 +111,7 @@ def test_every_event_that_is_asked_for_brings_something(name: str) -> None:
     where = {"channels": "channel", "groups": "group"}.get(place, place)
     event = {"type": kind, "channel": "C1", "channel_type": where, "user": "U1", "ts": "1.1", "thread_ts": "1.1"}
     body = {"team_id": "T1", "event_id": "Ev1", "event_time": 1, "event": {**event, "text": "hi", "event_ts": "1.2"}}
-    assert incoming(body) is not None
+    assert parse_event(body) is not None
 
 
 def test_scopes_are_those_that_methods_events_and_features_need() -> None:

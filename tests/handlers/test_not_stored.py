@@ -6,7 +6,7 @@ import pytest
 
 from bot.component_settings import render_answer
 from bot.texts import TEXTS
-from handlers.listeners import Buttons, SlashCommands
+from handlers.slack_interactions import Buttons, SlashCommands
 from storage.database import StorageError
 
 CLICK = {
@@ -24,7 +24,7 @@ class FullDisk:
     async def decide(self, *_: Any) -> None:
         raise StorageError("disk full")
 
-    stop = press_memory = command = decide
+    stop = press_memory_button = command = decide
 
 
 class Slack:
@@ -43,7 +43,7 @@ class Slack:
 @pytest.mark.parametrize("name", ["decide", "stop", "memory"])
 async def test_a_click_is_answered_in_private_and_its_card_stays(name: str) -> None:
     slack = Slack()
-    await getattr(Buttons(FullDisk(), render_answer), name)(CLICK, slack.ack, slack.respond)
+    await getattr(Buttons(FullDisk(), FullDisk(), render_answer), name)(CLICK, slack.ack, slack.respond)
     assert slack.heard[0] == ("ack", {})
     kind, body = slack.heard[1]
     assert kind == "respond"

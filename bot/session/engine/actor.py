@@ -1,12 +1,12 @@
-"""One session at work: takes its events one at a time, each through one transaction, and carries out what that decided.
+"""One session at work. It takes one event at a time, commits what it decides, and then does it.
 
-An actor lives while there is something to do and keeps nothing that the store does not have: it may end, or the
-process may, between any two lines.
+An actor lives while there is something to do. Everything it knows is in the database: it, or the process, may end
+between any two lines.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
@@ -15,283 +15,301 @@ from typing import Any, Literal, Protocol
 from bot.ops import logs
 from bot.session.engine.background_tasks import BackgroundTasks
 from bot.session.engine.transaction import Advanced, advance
-from bot.session.lookups.people_lookup import learn
-from bot.session.machine import effects as do
+from bot.session.lookups.people_lookup import PeopleLookup
+from bot.session.machine import effects
 from bot.session.machine.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.machine.transition import at_rest
-from bot.session.model_call.model_request import Packet, ask
-from bot.session.model_call.session_fields import reflect
-from bot.session.replies.crash_recovery import Takeover, deliver_notices, reconcile, tell
+from bot.session.model_call.model_request import RequestData, request_reply
+from bot.session.model_call.session_fields import update_fields
+from bot.session.replies.crash_recovery import Takeover, finish_deliveries
+from bot.session.replies.notices import deliver_notices, tell
 from bot.session.replies.turn_reply import TurnReply, status_of
-from bot.session.services import Deps
+from bot.session.services import Services
 from bot.session.tool_calls.approval_cards import show_cards
-from bot.session.tool_calls.run_tool_call import Dispatch, broken_inside, run_tool
+from bot.session.tool_calls.run_tool_call import PreparedCall, internal_failure, run_tool_call
 from storage.database import StorageError
 from storage.records import Session
 
 log = logging.getLogger(__name__)
-FRESH_SECONDS = 0.1  # what waited longer is read again
-LOOK_AGAIN_SECONDS = (1.0, 3.0, 10.0)  # after that the minute's recovery takes it up
-RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
+FRESH_SECONDS = 0.1  # data of a request that is older is read again
+LOOKUP_RETRY_SECONDS = (1.0, 3.0, 10.0)  # after these the recovery job tries again, every minute
+COMMIT_RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 
 
-class House(Protocol):
-    """Who keeps the actors."""
+class OnEnd(Protocol):
+    """Called once, when an actor has nothing left to do or has failed."""
 
-    def wake(self, session: str) -> None: ...
-    def ended(self, actor: "Actor", *, broken: bool = False) -> None: ...
+    def __call__(self, actor: "Actor", *, failed: bool) -> None: ...
 
 
 class Actor:
-    """Owns the tasks of one session; the house is told once, when nothing is left to do."""
+    """Runs one session and owns its tasks."""
 
-    def __init__(self, deps: Deps, session: str, house: "House", takeover: Takeover | None = None) -> None:
-        self.deps = deps
+    def __init__(self, services: Services, lookup: PeopleLookup, session: str, takeover: Takeover | None) -> None:
         self.id = session
-        self._house = house
-        self._events: asyncio.Queue[Event | Literal["ended"] | None] = asyncio.Queue()
-        self._jobs = BackgroundTasks(session, lambda: self._events.put_nowait("ended"))
+        self._services = services
+        self._lookup = lookup
+        self._takeover = takeover
+        self._events: asyncio.Queue[Event | Literal["task ended"] | None] = asyncio.Queue()
+        self._tasks = BackgroundTasks(session, lambda: self._events.put_nowait("task ended"))
+        self._reply = TurnReply(services)
         self._cancels: dict[str, asyncio.Event] = {}
-        self._voice = TurnReply(deps)
-        self._cards_doubtful = False
-        self._tried: frozenset[str] = frozenset()
-        self._looked = 0  # how often people were looked up anew
-        self._timer: asyncio.TimerHandle | None = None
         self._session: Session | None = None
-        self._outdated = False  # the store knows more of the session than we
-        self._status_doubtful = False  # whether Slack may show a status that no answer will end
-        self.closing = False
-        if takeover is not None:
-            self.feed(Resumed())  # before any wake-up: what is begun from now on is in this process
-        self.task = asyncio.create_task(self._run(takeover), name=f"session {session[:8]}")
+        self._session_changed = False  # by somebody else: read it again
+        self._failed_lookups: frozenset[str] = frozenset()
+        self._lookup_retries = 0
+        self._check_cards = False  # a card may be in Slack that is not recorded
+        self._check_status = False  # Slack may show a status that no reply will end
+        self._timeout: asyncio.TimerHandle | None = None
+        self._closing = False
 
-    # --- events in
+    async def _run(self) -> None:
+        """The whole course of a session: one event at a time, until nothing is left to do."""
+        self._continue_after_crash()  # crash_recovery: what the last process left
+        async for event in self._incoming():  # from the inbox, the model, a tool, a timer
+            advanced = await self._commit(event)  # transaction: decide and record in one commit
+            self._session = advanced.session
+            self._act(advanced)  # model_request, run_tool_call, turn_reply
+            self._notify(advanced)  # approval_cards, notices
+            self._look_up(advanced)  # people_lookup: what must be known before the next turn
+
+    # --- start, events, end
+
+    def start(self, wake_session: Callable[[str], None], on_end: OnEnd) -> None:
+        """Start the actor's task. `wake_session` wakes the session that `!new` opens."""
+        self._wake_session = wake_session
+        if self._takeover is not None:
+            self.feed(Resumed())  # first: it is about what the last process started, not about what starts here
+        self._task = asyncio.create_task(self._run_to_end(on_end), name=f"session {self.id[:8]}")
 
     def wake(self) -> None:
-        """Something arrived in the inbox."""
+        """Read the inbox."""
         self._events.put_nowait(None)
 
     def feed(self, event: Event) -> None:
-        """Something happened in this process."""
+        """Take an event of this process."""
         self._events.put_nowait(event)
 
-    # --- the loop
+    async def stop(self, grace: Awaitable[Any]) -> None:
+        """Let the running step commit until `grace` ends, then cancel everything."""
+        self._closing = True
+        self._tasks.cancel("lookup", "lookup retry")  # what waits for them is stored: the next process asks again
+        self.wake()
+        waiting = asyncio.ensure_future(grace)
+        await asyncio.wait([self._task, waiting], return_when=asyncio.FIRST_COMPLETED)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        await self._tasks.cancel_all()
+        await self._reply.close()
 
-    async def _run(self, takeover: Takeover | None) -> None:
-        broken = True
+    async def _run_to_end(self, on_end: OnEnd) -> None:
+        failed = True
         logs.about(session=self.id)
         try:
-            if takeover is not None:
-                self._take_over(takeover)
-            while True:
-                event = await self._events.get()
-                if not isinstance(event, str):  # a job ended: see whether anything is left to do
-                    advanced = await self._advance(event)
-                    if advanced is None:
-                        break
-                    self._act(advanced)
-                if self._idle() and not self._put_status_right():
-                    broken = False
-                    break
+            await self._run()
+            failed = False
+        except StorageError:
+            pass  # at shutdown; it is logged
         except Exception:
-            log.exception("a session's loop failed; recovery takes it up again", extra={"session": self.id})
+            log.exception("session failed; recovery will take it over", extra={"session": self.id})
         finally:
-            self._set_timer(None)
-            await self._jobs.cancel()  # there are some only if the loop failed: who comes next must not meet them
-            self._house.ended(self, broken=broken)
+            self._set_timeout(None)
+            await self._tasks.cancel_all()  # some are left only after a failure; the next actor must not meet them
+            on_end(self, failed=failed)
 
-    def _put_status_right(self) -> bool:
-        """See that a message which opened no turn after all leaves no status behind; tell whether there is work."""
-        if not self._status_doubtful or self._session is None or self.closing:
+    async def _incoming(self) -> AsyncIterator[Event | None]:
+        """Yield events, None for a new row in the inbox, until nothing is left to do."""
+        while True:
+            event = await self._events.get()
+            if not isinstance(event, str):
+                yield event
+            if self._is_idle() and not self._correct_status():
+                return
+
+    def _is_idle(self) -> bool:
+        resting = self._session is None or at_rest(self._session) or self._closing
+        return self._events.empty() and not self._tasks and resting
+
+    def _correct_status(self) -> bool:
+        """Reset the status of a message that opened no turn; return True if there was one."""
+        if not self._check_status or self._session is None or self._closing:
             return False
-        self._status_doubtful = False
-        self._jobs.begin("status", self.deps.chat.set_status(self._session.thread, status_of(self._session)))
+        self._check_status = False
+        status = self._services.chat.set_status(self._session.thread, status_of(self._session))
+        self._tasks.start("status", status)
         return True
 
-    def _idle(self) -> bool:
-        resting = self._session is None or at_rest(self._session) or self.closing
-        return self._events.empty() and not self._jobs and resting
+    def _continue_after_crash(self) -> None:
+        if self._takeover is None:
+            return
+        if self._takeover.owed:
+            self._reply.wait_for(self._tasks.start("recovery", finish_deliveries(self._services, self._takeover)))
+        self._check_cards = True
+        if self._takeover.cards:
+            self._tasks.start_after_last("cards", self._show_cards)
 
-    async def _advance(self, event: Event | None) -> Advanced | None:
-        """Commit one step. A store that fails is tried again: losing the event would lose the work behind it."""
-        session = self.id if self._session is None or self._outdated else self._session
-        self._outdated = False
-        for delay in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+    # --- one event
+
+    async def _commit(self, event: Event | None) -> Advanced:
+        """Run one transaction. A failing database is tried again: without the commit the event would be lost.
+
+        Raises StorageError at shutdown.
+        """
+        session = self.id if self._session is None or self._session_changed else self._session
+        self._session_changed = False
+        for delay in chain(COMMIT_RETRY_SECONDS, repeat(COMMIT_RETRY_SECONDS[-1])):
             try:
-                return await self.deps.db.write(
+                return await self._services.db.write(
                     advance,
-                    self.deps.world,
+                    self._services.rules,
                     session,
                     event,
-                    tried=self._tried,
-                    partial=self._voice.shown,
-                    opening=not self.closing,
+                    failed_lookups=self._failed_lookups,
+                    partial=self._reply.shown,
+                    opening=not self._closing,
                 )
             except StorageError as error:
-                log.error("a step could not be stored", extra={"session": self.id, "reason": str(error)})
-                if self.closing:
-                    return None
+                log.error("session commit failed", extra={"session": self.id, "reason": str(error)})
+                if self._closing:
+                    raise
                 await asyncio.sleep(delay)
-        return None
+        raise AssertionError("unreachable: the delays never end")
 
     def _act(self, advanced: Advanced) -> None:
-        self._session = advanced.session
-        self._carry_out_all(advanced)
-        if advanced.successor is not None:
-            self._house.wake(advanced.successor)
-        if advanced.cards:
-            self._jobs.once("cards", self._show_cards)
-        if advanced.notices:
-            self._jobs.once("notices", lambda: deliver_notices(self.deps, self.id))
-        needs = advanced.needs
-        wanted = needs.urgent and (needs.now or at_rest(advanced.session))
-        if wanted and not self.closing and self._jobs.last("learn") is None:
-            self._jobs.begin("learn", self._learn(advanced))
-
-    async def _learn(self, advanced: Advanced) -> None:
-        tried, refused = await learn(self.deps, advanced.session, advanced.needs)
-        strangers = tried.intersection(advanced.needs.people)
-        if strangers and self._looked < len(LOOK_AGAIN_SECONDS):
-            self._jobs.begin("look again", self._look_again(strangers, LOOK_AGAIN_SECONDS[self._looked]))
-            self._looked += 1
-        self._outdated = True  # kind and sharing of the place may be known now
-        self._tried |= tried
-        self._status_doubtful = True
-        for user in refused:
-            self._jobs.begin("tell", tell(self.deps, advanced.session.thread, user, "access.refused"))
-        self.wake()
-
-    async def _look_again(self, people: frozenset[str], seconds: float) -> None:
-        """Ask for people once more after a while: what they wrote waits for it, and Slack may be back soon."""
-        await asyncio.sleep(seconds)
-        self._tried -= people
-        self.wake()
-
-    def _carry_out_all(self, advanced: Advanced) -> None:
         for outcome, seconds in advanced.ended:
-            self.deps.watch.turn_ended(outcome, seconds)
-        key = advanced.answer_key
-        for act in advanced.acts:
-            if key is not None and isinstance(act, do.AskModel | do.RunTool):
-                # Only now: what comes before ends the answer of the turn before.
-                self._voice.begin(key)
+            self._services.metrics.turn_ended(outcome, seconds)
+        key = advanced.reply_key
+        for action in advanced.actions:
+            if key is not None and isinstance(action, effects.AskModel | effects.RunTool):
+                # Not earlier: the actions before this one end the reply of the last turn.
+                self._reply.start(key)
                 key = None
-            self._carry_out(act, advanced)
+            self._carry_out(action, advanced)
         if at_rest(advanced.session):
-            self._set_timer(None)
-        elif advanced.answer_key is not None or self._timer is None:  # None: it was taken over from another process
-            self._arm(advanced.session, advanced.worked)
+            self._set_timeout(None)
+        elif advanced.reply_key is not None or self._timeout is None:  # None: taken over from another process
+            self._start_timeout(advanced.session, advanced.worked)
 
-    def _carry_out(self, act: do.Act, advanced: Advanced) -> None:
-        session = self._known()
-        match act:
-            case do.AskModel():
-                self._jobs.begin("model", self._ask(act, advanced.packet))
-            case do.RunTool():
-                cancel = self._cancels[act.call] = asyncio.Event()
-                self._jobs.begin("tool", self._run_tool(act, advanced.dispatches[act.call], cancel))
-            case do.CancelModel():
-                if (task := self._jobs.last("model")) is not None:
-                    task.cancel()
-            case do.CancelTool():
-                if (cancel_event := self._cancels.get(act.call)) is not None:
-                    cancel_event.set()
-            case do.Finish():
-                self._finish(session, act)
-            case do.Interrupt():
-                stopped = replace(session, turn=act.turn)  # the same transaction may have opened the next one
-                self._end(self._voice.interrupt(stopped, self._voice.detach(), act.reason, act.by))
-            case do.Pause():
-                self._end(self._voice.pause(session, self._voice.detach()))
+    def _carry_out(self, action: effects.Action, advanced: Advanced) -> None:
+        session = advanced.session
+        match action:
+            case effects.AskModel():
+                self._tasks.start("model", self._ask_model(session, action, advanced.request))
+            case effects.RunTool():
+                cancel = self._cancels[action.call] = asyncio.Event()
+                self._tasks.start("tool", self._run_tool(session, action, advanced.calls[action.call], cancel))
+            case effects.CancelModel():
+                self._tasks.cancel("model")
+            case effects.CancelTool():
+                if (running := self._cancels.get(action.call)) is not None:
+                    running.set()
+            case effects.Finish():
+                answer = self._end_reply(self._reply.finish(session, self._reply.detach(), action.text))
+                if self._services.settings.fields:
+                    self._tasks.start("fields", self._update_fields(answer, action.turn))
+            case effects.Interrupt():
+                stopped = replace(session, turn=action.turn)  # this commit may have opened the next turn
+                self._end_reply(self._reply.interrupt(stopped, self._reply.detach(), action.reason, action.by))
+            case effects.Pause():
+                self._end_reply(self._reply.pause(session, self._reply.detach()))
 
-    def _finish(self, session: Session, act: do.Finish) -> None:
-        answer = self._end(self._voice.finish(session, self._voice.detach(), act.text))
-        if self.deps.settings.fields:
-            self._jobs.begin("reflection", self._reflect(answer, act.turn))
-
-    def _end(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._jobs.begin("answer", ending)
-        self._voice.follow(task)
+    def _end_reply(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._tasks.start("reply", ending)
+        self._reply.wait_for(task)
         return task
 
-    async def _reflect(self, answer: asyncio.Task[None], turn: int) -> None:
+    async def _update_fields(self, answer: asyncio.Task[None], turn: int) -> None:
         await asyncio.wait([answer])
-        await reflect(self.deps, self.id, turn)
+        await update_fields(self._services, self.id, turn)
 
-    def _known(self) -> Session:
-        if self._session is None:
-            raise RuntimeError("an act before the first step")
-        return self._session
-
-    async def _ask(self, act: do.AskModel, packet: Packet | None) -> None:
-        logs.about(turn=act.turn)
+    async def _ask_model(self, session: Session, action: effects.AskModel, data: RequestData | None) -> None:
+        logs.about(turn=action.turn)
         clock = asyncio.get_running_loop().time
-        began = clock()
+        started = clock()
         try:
-            await self.deps.ready()  # in a later step as well: it may be the first of this process
-            reply = await self._voice.reply(self._known())
-            if clock() - began > FRESH_SECONDS:
-                packet = None
-            event: Event = await ask(self.deps, self.id, act, reply, packet)
+            await self._services.ready()  # also in a later step: it may be the first one of this process
+            reply = await self._reply.live(session)
+            if clock() - started > FRESH_SECONDS:
+                data = None
+            event: Event = await request_reply(self._services, self.id, action, reply, data)
             if isinstance(event, Replied) and event.calls:
                 reply.end_step()
         except StorageError as error:
-            log.error("a request could not be made", extra={"session": self.id, "reason": str(error)})
-            event = ModelFailed(act.turn, act.step, "storage", self._voice.shown)
+            log.error("model request not recorded", extra={"session": self.id, "reason": str(error)})
+            event = ModelFailed(action.turn, action.step, "storage", self._reply.shown)
         except Exception:
-            log.exception("a request failed inside", extra={"session": self.id})
-            event = ModelFailed(act.turn, act.step, "internal", self._voice.shown)
+            log.exception("unexpected error in model request", extra={"session": self.id})
+            event = ModelFailed(action.turn, action.step, "internal", self._reply.shown)
         self.feed(event)
 
-    async def _run_tool(self, act: do.RunTool, dispatch: Dispatch, cancel: asyncio.Event) -> None:
-        logs.about(call=act.call)
-        await self._voice.join(self._known())
+    async def _run_tool(
+        self, session: Session, action: effects.RunTool, prepared: PreparedCall, cancel: asyncio.Event
+    ) -> None:
+        logs.about(call=action.call)
+        await self._reply.open_for_tool(session)
         try:
-            event = await run_tool(self.deps, act, dispatch, cancel, partial(self._voice.show_call, act.call))
+            show = partial(self._reply.show_call, action.call)
+            event = await run_tool_call(self._services, action, prepared, cancel, show)
         except Exception as error:
-            log.error("a call failed inside", exc_info=error, extra={"session": self.id, "call": act.call})
-            event = ToolFinished(act.call, act.attempt, broken_inside(error))
-        self._cancels.pop(act.call, None)
+            log.error("unexpected error in tool call", exc_info=error, extra={"session": self.id, "call": action.call})
+            event = ToolFinished(action.call, action.attempt, internal_failure(error))
+        self._cancels.pop(action.call, None)
         self.feed(event)
+
+    # --- messages other than replies
+
+    def _notify(self, advanced: Advanced) -> None:
+        if advanced.successor is not None:
+            self._wake_session(advanced.successor)
+        if advanced.cards_changed:
+            self._tasks.start_after_last("cards", self._show_cards)
+        if advanced.notices:
+            self._tasks.start_after_last("notices", lambda: deliver_notices(self._services, self.id))
 
     async def _show_cards(self) -> None:
-        self._cards_doubtful = not await show_cards(self.deps, self.id, doubtful=self._cards_doubtful)
+        self._check_cards = not await show_cards(self._services, self.id, check_thread=self._check_cards)
 
-    # --- time
+    # --- lookups
 
-    def _arm(self, session: Session, worked: float) -> None:
-        turn = session.turn
-        left = max(0.0, self.deps.settings.turn_timeout_s - worked)
+    def _look_up(self, advanced: Advanced) -> None:
+        pending = advanced.lookups
+        needed = pending and (pending.for_command or at_rest(advanced.session))
+        if needed and not self._closing and self._tasks.running("lookup") is None:
+            self._tasks.start("lookup", self._run_lookups(advanced))
 
-        def over() -> None:
-            self.deps.watch.timed_out()
-            self.feed(Stopped(turn, "", "timed_out", self._voice.shown))
-
-        self._set_timer(asyncio.get_running_loop().call_later(left, over))
-
-    def _set_timer(self, timer: asyncio.TimerHandle | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = timer
-
-    # --- beginning and end
-
-    def _take_over(self, found: Takeover) -> None:
-        """Go on with what an earlier process left."""
-        if found.owed:
-            self._voice.follow(self._jobs.begin("owed", reconcile(self.deps, found)))
-        self._cards_doubtful = True
-        if found.cards:
-            self._jobs.once("cards", self._show_cards)
-
-    async def stop(self, patience: Awaitable[Any]) -> None:
-        """Bring the running step to a commit while `patience` lasts, then let go of everything."""
-        self.closing = True
-        self._jobs.drop("learn", "look again")  # what waits for them is stored: the next process asks anew
+    async def _run_lookups(self, advanced: Advanced) -> None:
+        failed, refused = await self._lookup.look_up(advanced.session, advanced.lookups)
+        unknown_people = failed.intersection(advanced.lookups.people)
+        if unknown_people and self._lookup_retries < len(LOOKUP_RETRY_SECONDS):
+            delay = LOOKUP_RETRY_SECONDS[self._lookup_retries]
+            self._tasks.start("lookup retry", self._retry_lookups(unknown_people, delay))
+            self._lookup_retries += 1
+        self._session_changed = True  # kind and sharing of the place may be known now
+        self._failed_lookups |= failed
+        self._check_status = True
+        for user in refused:
+            self._tasks.start("refusal", tell(self._services, advanced.session.thread, user, "access.refused"))
         self.wake()
-        waiting = asyncio.ensure_future(patience)
-        await asyncio.wait([self.task, waiting], return_when=asyncio.FIRST_COMPLETED)
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-        await self._jobs.cancel()
-        await self._voice.close()
+
+    async def _retry_lookups(self, people: frozenset[str], seconds: float) -> None:
+        """Look people up again after a while: their messages wait for it, and Slack may answer by then."""
+        await asyncio.sleep(seconds)
+        self._failed_lookups -= people
+        self.wake()
+
+    # --- the time limit of a turn
+
+    def _start_timeout(self, session: Session, worked: float) -> None:
+        turn = session.turn
+        left = max(0.0, self._services.settings.turn_timeout_s - worked)
+
+        def expire() -> None:
+            self._services.metrics.timed_out()
+            self.feed(Stopped(turn, "", "timed_out", self._reply.shown))
+
+        self._set_timeout(asyncio.get_running_loop().call_later(left, expire))
+
+    def _set_timeout(self, timeout: asyncio.TimerHandle | None) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+        self._timeout = timeout

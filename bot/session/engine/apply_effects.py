@@ -1,4 +1,4 @@
-"""Applying a transition's writes to the store. Decides nothing."""
+"""Carries out a transition's effects on the database, in the transaction of the transition. It decides nothing."""
 
 import secrets
 from collections.abc import Callable
@@ -6,56 +6,50 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.memory import recall
-from bot.session.machine import effects as do
+from bot.session.machine import effects
 from bot.session.machine.events import Proposed
-from bot.session.replies.turn_reply import owe_answer
+from bot.session.replies.turn_reply import add_pending_reply
+from bot.session.services import EngineRules
 from bot.session.token_estimate import PER_MESSAGE, count
-from bot.session.workspace import World
 from storage import approvals, deliveries, inbox, journal, ledger, memories, transcripts, turns
 from storage.database import Tx
-from storage.records import (
-    Approval,
-    ApprovalRule,
-    Session,
-    ToolCall,
-    Turn,
-)
+from storage.records import Approval, ApprovalRule, Session, ToolCall, Turn
 
 
 @dataclass(slots=True)
 class Applied:
-    """What the writes of one transaction left for after its commit."""
+    """What the effects of one transaction leave to do after its commit."""
 
-    acts: list[do.Act] = field(default_factory=list)
+    actions: list[effects.Action] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
-    cards: bool = False
+    cards_changed: bool = False
     opened: Turn | None = None
-    answer_key: str | None = None  # of the answer that a turn at work writes into from now on
+    reply_key: str | None = None  # of the reply that the active turn writes into from now on
     worked: float = 0.0  # seconds that this turn was at work before
     ended: list[tuple[str, float]] = field(default_factory=list)  # outcome and seconds of turns
     asked_in: dict[str, tuple[int, int]] = field(default_factory=dict)  # turn and step of calls that were open
 
 
-def write(tx: Tx, world: World, session: Session, effect: do.Effect, done: Applied) -> None:
+def apply_effect(tx: Tx, rules: EngineRules, session: Session, effect: effects.Effect, done: Applied) -> None:
     """Carry out one effect, or keep it for after the commit."""
     writer = _WRITERS.get(type(effect))
     if writer is not None:
-        writer(tx, world, session, effect, done)
-    elif not isinstance(effect, do.TakeInbox):  # the loop of the transaction sees to that one
-        done.acts.append(effect)  # type: ignore[arg-type]
+        writer(tx, rules, session, effect, done)
+    elif not isinstance(effect, effects.TakeInbox):  # `advance` reads the inbox itself
+        done.actions.append(effect)  # type: ignore[arg-type]
 
 
-def finish(tx: Tx, world: World, session: Session, done: Applied) -> None:
-    """Store the entries that were collected."""
+def store_entries(tx: Tx, rules: EngineRules, session: Session, done: Applied) -> None:
+    """Store the entries that the effects collected."""
     if done.entries:
-        transcripts.append(tx, session.id, done.entries, world.now())
+        transcripts.append(tx, session.id, done.entries, rules.workspace.now())
 
 
-def _append(tx: Tx, world: World, session: Session, effect: do.Append, done: Applied) -> None:
+def _append(tx: Tx, rules: EngineRules, session: Session, effect: effects.Append, done: Applied) -> None:
     content = effect.content
     text = content.get("text") or ""
     tokens = count(text) + sum(count(f"{c['name']}{c['arguments']}") + 8 for c in content.get("calls") or ())
-    # A result belongs to the step that asked, though a later turn may be opening already.
+    # A result belongs to the step that asked, even if a later turn is opening.
     turn, step = done.asked_in.get(content.get("call", ""), (session.turn, session.step))
     done.entries.append(
         {
@@ -69,82 +63,88 @@ def _append(tx: Tx, world: World, session: Session, effect: do.Append, done: App
     )
 
 
-def _open_turn(tx: Tx, world: World, session: Session, effect: do.OpenTurn, done: Applied) -> None:
-    now, remembered = world.now(), _recall(tx, world, session, done)
-    turn = Turn(
-        session.id, effect.number, effect.requester, started=now, memories=remembered, source_ts=effect.source_ts
-    )
-    turns.begin(tx, turn, world.prompt_version)
+def _open_turn(tx: Tx, rules: EngineRules, session: Session, effect: effects.OpenTurn, done: Applied) -> None:
+    now, recalled = rules.workspace.now(), _recall(tx, rules, session, done)
+    turn = Turn(session.id, effect.number, effect.requester, started=now, memories=recalled, source_ts=effect.source_ts)
+    turns.begin(tx, turn, rules.prompt_version)
     done.opened = turn
-    done.answer_key, done.worked = owe_answer(tx, session, now), 0.0
+    done.reply_key, done.worked = add_pending_reply(tx, session, now), 0.0
 
 
-def _resume_turn(tx: Tx, world: World, session: Session, effect: do.ResumeTurn, done: Applied) -> None:
-    turns.resume(tx, session.id, effect.number, world.now())
-    row = turns.get(tx, session.id, effect.number)
-    done.answer_key, done.worked = owe_answer(tx, session, world.now()), row.active_seconds if row else 0.0
-
-
-def _rest_turn(tx: Tx, world: World, session: Session, effect: do.RestTurn | do.EndTurn, done: Applied) -> None:
-    outcome = effect.outcome if isinstance(effect, do.EndTurn) else "parked"
-    used, now = session.steps_used, world.now()
-    seconds = turns.pause(tx, session.id, effect.number, steps_used=used, outcome=outcome, now=now)
-    if isinstance(effect, do.EndTurn):
-        done.ended.append((outcome, seconds))
-
-
-def _start(tx: Tx, world: World, session: Session, effect: do.StartAttempt, done: Applied) -> None:
-    ledger.start(tx, effect.call, world.fence, world.now())
-
-
-def _set_call(tx: Tx, world: World, session: Session, effect: do.SetCall, done: Applied) -> None:
-    full, error, now = effect.full_result, effect.error, world.now()
-    ledger.settle(tx, effect.call, effect.state, result=effect.result, full_result=full, now=now, error=error)
-
-
-def _close_approval(tx: Tx, world: World, session: Session, effect: do.CloseApproval, done: Applied) -> None:
-    if found := approvals.open_of_call(tx, effect.call, session.thread.team):
-        approvals.settle(tx, found.id, effect.verdict, world.now())
-        done.cards = True
-
-
-def _take(tx: Tx, world: World, session: Session, effect: do.Take, done: Applied) -> None:
-    inbox.mark(tx, effect.ids, "taken", effect.turn)
-
-
-def _record(tx: Tx, world: World, session: Session, effect: do.Record, done: Applied) -> None:
-    where = (session.id, session.turn)
-    journal.record(tx, effect.kind, where, user=effect.user, detail=effect.detail, at=world.now())
-
-
-def _complete(
-    tx: Tx, world: World, session: Session, effect: do.Finish | do.Interrupt | do.Pause, done: Applied
-) -> None:
-    """What an answer says as a whole is stored before its last piece is sent: from now on it is owed."""
-    match effect:
-        case do.Finish():
-            content: dict[str, Any] = {"text": effect.text}
-        case do.Interrupt():
-            content = {"interrupt": effect.reason, "by": effect.by}
-        case _:
-            content = {"pause": True}
-    deliveries.complete(tx, session.id, effect.turn, content, world.now())
-    done.acts.append(effect)
-
-
-def _recall(tx: Tx, world: World, session: Session, done: Applied) -> tuple[int, ...]:
-    """Choose the memories of this turn, once: what its person said is what is looked up."""
-    person = world.known.person(tx, session.thread.team, session.requester)
-    place = world.known.place(tx, session.thread.team, session.thread.channel)
-    asked = "\n".join(e["content"].get("text", "") for e in done.entries if e["role"] == "user")
-    found = recall.recall(tx, person, place, asked, world.recall_limit, world.now())
+def _recall(tx: Tx, rules: EngineRules, session: Session, done: Applied) -> tuple[int, ...]:
+    """Choose the memories of this turn, once, by what its requester wrote."""
+    workspace, team = rules.workspace, session.thread.team
+    person = workspace.people.person(tx, team, session.requester)
+    place = workspace.people.place(tx, team, session.thread.channel)
+    question = "\n".join(e["content"].get("text", "") for e in done.entries if e["role"] == "user")
+    found = recall.recall(tx, person, place, question, rules.recall_limit, workspace.now())
     ids = tuple(m.id for m in found)
     if ids:
-        memories.used(tx, session.thread.team, session.requester, ids, world.now())
+        memories.used(tx, team, session.requester, ids, workspace.now())
     return ids
 
 
-def _plan(tx: Tx, world: World, session: Session, effect: do.PlanCall, done: Applied) -> None:
+def _resume_turn(tx: Tx, rules: EngineRules, session: Session, effect: effects.ResumeTurn, done: Applied) -> None:
+    now = rules.workspace.now()
+    turns.resume(tx, session.id, effect.number, now)
+    turn = turns.get(tx, session.id, effect.number)
+    done.reply_key, done.worked = add_pending_reply(tx, session, now), turn.active_seconds if turn else 0.0
+
+
+def _rest_turn(
+    tx: Tx, rules: EngineRules, session: Session, effect: effects.RestTurn | effects.EndTurn, done: Applied
+) -> None:
+    outcome = effect.outcome if isinstance(effect, effects.EndTurn) else "parked"
+    now, used = rules.workspace.now(), session.steps_used
+    seconds = turns.pause(tx, session.id, effect.number, steps_used=used, outcome=outcome, now=now)
+    if isinstance(effect, effects.EndTurn):
+        done.ended.append((outcome, seconds))
+
+
+def _start_attempt(tx: Tx, rules: EngineRules, session: Session, effect: effects.StartAttempt, done: Applied) -> None:
+    ledger.start(tx, effect.call, rules.fence, rules.workspace.now())
+
+
+def _set_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.SetCall, done: Applied) -> None:
+    full, error, now = effect.full_result, effect.error, rules.workspace.now()
+    ledger.settle(tx, effect.call, effect.state, result=effect.result, full_result=full, now=now, error=error)
+
+
+def _close_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects.CloseApproval, done: Applied) -> None:
+    if found := approvals.open_of_call(tx, effect.call, session.thread.team):
+        approvals.settle(tx, found.id, effect.verdict, rules.workspace.now())
+        done.cards_changed = True
+
+
+def _take(tx: Tx, rules: EngineRules, session: Session, effect: effects.Take, done: Applied) -> None:
+    inbox.mark(tx, effect.ids, "taken", effect.turn)
+
+
+def _record(tx: Tx, rules: EngineRules, session: Session, effect: effects.Record, done: Applied) -> None:
+    turn = (session.id, session.turn)
+    journal.record(tx, effect.kind, turn, user=effect.user, detail=effect.detail, at=rules.workspace.now())
+
+
+def _complete_reply(
+    tx: Tx,
+    rules: EngineRules,
+    session: Session,
+    effect: effects.Finish | effects.Interrupt | effects.Pause,
+    done: Applied,
+) -> None:
+    """Store the complete reply before its last piece is sent: after a crash it can be delivered from here."""
+    match effect:
+        case effects.Finish():
+            content: dict[str, Any] = {"text": effect.text}
+        case effects.Interrupt():
+            content = {"interrupt": effect.reason, "by": effect.by}
+        case _:
+            content = {"pause": True}
+    deliveries.complete(tx, session.id, effect.turn, content, rules.workspace.now())
+    done.actions.append(effect)
+
+
+def _plan_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.PlanCall, done: Applied) -> None:
     call, review = effect.call, effect.call.review
     row = ToolCall(
         id=call.id,
@@ -166,19 +166,19 @@ def _plan(tx: Tx, world: World, session: Session, effect: do.PlanCall, done: App
         result=effect.result,
         repaired=review.repaired,
     )
-    ledger.enter(tx, row, world.fence, world.now())
+    ledger.enter(tx, row, rules.fence, rules.workspace.now())
 
 
 def _idempotency_key(session: Session, call: Proposed) -> str:
     return f"hermes-{session.id[:8]}-{call.id}"
 
 
-def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: Applied) -> None:
-    done.cards = True
+def _open_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects.AskApproval, done: Applied) -> None:
+    done.cards_changed = True
     call = ledger.get(tx, effect.call)
     first = approvals.first_of_call(tx, call.id, session.thread.team)
-    rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name))
-    now = world.now()
+    rule: ApprovalRule = effect.rule or (first.rule if first else rules.policy.rule_for(call.name))
+    now = rules.workspace.now()
     approvals.ask(
         tx,
         Approval(
@@ -200,27 +200,27 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
     )
 
 
-def _outcome(tx: Tx, world: World, session: Session, effect: do.PutOutcome, done: Applied) -> None:
+def _put_outcome(tx: Tx, rules: EngineRules, session: Session, effect: effects.PutOutcome, done: Applied) -> None:
     data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
-    loud = not effect.quiet
-    inbox.leave(tx, session, "outcome", effect.call, data, world.now(), text=effect.result, addressed=loud)
+    now, opens = rules.workspace.now(), not effect.quiet
+    inbox.leave(tx, session, "outcome", effect.call, data, now, text=effect.result, addressed=opens)
 
 
-_WRITERS: dict[type, Callable[[Tx, World, Session, Any, Applied], None]] = {
-    do.Append: _append,
-    do.OpenTurn: _open_turn,
-    do.ResumeTurn: _resume_turn,
-    do.RestTurn: _rest_turn,
-    do.EndTurn: _rest_turn,
-    do.PlanCall: _plan,
-    do.StartAttempt: _start,
-    do.SetCall: _set_call,
-    do.AskApproval: _ask,
-    do.CloseApproval: _close_approval,
-    do.PutOutcome: _outcome,
-    do.Take: _take,
-    do.Record: _record,
-    do.Finish: _complete,
-    do.Interrupt: _complete,
-    do.Pause: _complete,
+_WRITERS: dict[type, Callable[[Tx, EngineRules, Session, Any, Applied], None]] = {
+    effects.Append: _append,
+    effects.OpenTurn: _open_turn,
+    effects.ResumeTurn: _resume_turn,
+    effects.RestTurn: _rest_turn,
+    effects.EndTurn: _rest_turn,
+    effects.PlanCall: _plan_call,
+    effects.StartAttempt: _start_attempt,
+    effects.SetCall: _set_call,
+    effects.AskApproval: _open_approval,
+    effects.CloseApproval: _close_approval,
+    effects.PutOutcome: _put_outcome,
+    effects.Take: _take,
+    effects.Record: _record,
+    effects.Finish: _complete_reply,
+    effects.Interrupt: _complete_reply,
+    effects.Pause: _complete_reply,
 }

@@ -1,4 +1,4 @@
-"""The tasks that one session has running: each is owned, named, and waited for."""
+"""The background tasks of one session."""
 
 import asyncio
 import logging
@@ -10,58 +10,58 @@ Work = Coroutine[Any, Any, None]
 
 
 class BackgroundTasks:
-    """Runs the jobs of a session and says when one has ended. A job that fails is logged, and fails alone."""
+    """Runs named tasks and calls `on_end` after each. A task that fails is logged; the others go on."""
 
-    def __init__(self, session: str, ended: Callable[[], None]) -> None:
+    def __init__(self, session: str, on_end: Callable[[], None]) -> None:
         self._session = session
-        self._ended = ended
+        self._on_end = on_end
         self._running: set[asyncio.Task[None]] = set()
-        self._last: dict[str, asyncio.Task[None]] = {}
+        self._newest: dict[str, asyncio.Task[None]] = {}
 
     def __bool__(self) -> bool:
-        """Whether anything is running."""
+        """Return True if any task is running."""
         return bool(self._running)
 
-    def begin(self, name: str, work: Work) -> asyncio.Task[None]:
-        """Run a job."""
+    def start(self, name: str, work: Work) -> asyncio.Task[None]:
+        """Start a task."""
         task = asyncio.create_task(work, name=f"{name} {self._session[:8]}")
         self._running.add(task)
-        self._last[name] = task
-        task.add_done_callback(lambda t: self._done(name, t))
+        self._newest[name] = task
+        task.add_done_callback(lambda t: self._ended(name, t))
         return task
 
-    def once(self, name: str, work: Callable[[], Work]) -> None:
-        """Run a job after the one of the same name that is running."""
-        before = self._last.get(name)
+    def start_after_last(self, name: str, work: Callable[[], Work]) -> None:
+        """Start a task that runs when the last one of the same name has ended."""
+        last = self._newest.get(name)
 
-        async def chained() -> None:
-            if before is not None:
-                await asyncio.wait([before])
+        async def run() -> None:
+            if last is not None:
+                await asyncio.wait([last])
             await work()
 
-        self.begin(name, chained())
+        self.start(name, run())
 
-    def last(self, name: str) -> asyncio.Task[None] | None:
-        """Return the newest job of this name, if it is running."""
-        return self._last.get(name)
+    def running(self, name: str) -> asyncio.Task[None] | None:
+        """Return the newest task of this name, if it is running."""
+        return self._newest.get(name)
 
-    def drop(self, *names: str) -> None:
-        """Cancel the newest job of each name, without waiting for it."""
+    def cancel(self, *names: str) -> None:
+        """Cancel the newest task of each name, without waiting for it."""
         for name in names:
-            if (task := self._last.get(name)) is not None:
+            if (task := self._newest.get(name)) is not None:
                 task.cancel()
 
-    async def cancel(self) -> None:
-        """End everything that is running, and wait for it."""
+    async def cancel_all(self) -> None:
+        """Cancel every task and wait for its end."""
         running = list(self._running)
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    def _done(self, name: str, task: asyncio.Task[None]) -> None:
+    def _ended(self, name: str, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        if self._last.get(name) is task:
-            del self._last[name]
+        if self._newest.get(name) is task:
+            del self._newest[name]
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a job of a session failed", exc_info=error, extra={"session": self._session, "job": name})
-        self._ended()
+            log.error("background task failed", exc_info=error, extra={"session": self._session, "task": name})
+        self._on_end()

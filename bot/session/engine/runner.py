@@ -1,4 +1,4 @@
-"""The runner: an actor for each session that has something to do, and none for the others."""
+"""The runner: one actor for each session that has something to do, and none for the others."""
 
 import asyncio
 import logging
@@ -6,24 +6,26 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bot.session.engine.actor import Actor
-from bot.session.lookups.people_lookup import meet
-from bot.session.replies.crash_recovery import Takeover, read_takeovers, tell
-from bot.session.services import Deps
+from bot.session.lookups.people_lookup import PeopleLookup
+from bot.session.replies.crash_recovery import Takeover, read_takeovers
+from bot.session.replies.notices import tell
+from bot.session.services import Services
 from storage import sessions
 from storage.records import Thread
 
 log = logging.getLogger(__name__)
-TAKEN_AT_ONCE = 50  # sessions in one read
+TAKEOVER_BATCH = 50  # sessions in one read
 
 
 class Runner:
-    """Owns every actor. `wake` after each commit that gave a session something to do."""
+    """Owns every actor. Call `wake` after each commit that gives a session something to do."""
 
-    def __init__(self, deps: Deps) -> None:
-        self.deps = deps
+    def __init__(self, services: Services, lookup: PeopleLookup) -> None:
+        self.services = services
+        self._lookup = lookup
         self._actors: dict[str, Actor] = {}
-        self._courtesies: set[asyncio.Task[Any]] = set()
-        self._broken: set[str] = set()
+        self._background: set[asyncio.Task[Any]] = set()
+        self._failed: set[str] = set()  # sessions whose actor failed: the next one must take over
         self._closing = False
 
     @property
@@ -32,76 +34,77 @@ class Runner:
         return len(self._actors)
 
     def wake(self, session: str) -> None:
-        """Let the session see what is new in its inbox."""
+        """Let a session read its inbox."""
         if self._closing:
-            return  # it is stored; the next process sees it
-        if session in self._broken:
-            self._courtesy(self._take_over([session]))
+            return  # it is stored; the next process reads it
+        if session in self._failed:
+            self._run_in_background(self._take_over([session]))
             return
-        self._actor(session).wake()
+        actor = self._actors.get(session)
+        if actor is None:
+            actor = self._start(session)
+        actor.wake()
 
     def show_working(self, thread: Thread) -> None:
-        """Give the first visible sign, without waiting for it."""
-        self._courtesy(self.deps.chat.set_status(thread, "processing"))
+        """Show the first status of a turn, without waiting for it."""
+        self._run_in_background(self.services.chat.set_status(thread, "processing"))
 
     def tell(self, thread: Thread, user: str, key: str) -> None:
-        """Whisper a sentence to someone in their language, without waiting for it."""
-        self._courtesy(self._tell(thread, user, key))
+        """Send a person a text that only they see, in their language, without waiting for it."""
+        self._run_in_background(self._tell(thread, user, key))
 
     async def _tell(self, thread: Thread, user: str, key: str) -> None:
         try:
-            await meet(self.deps, user, thread.channel)
+            await self._lookup.refresh(user, thread.channel)
         finally:
-            await tell(self.deps, thread, user, key)
+            await tell(self.services, thread, user, key)
 
     async def recover(self) -> int:
-        """Take over what is owed but not being worked on, and return how many sessions that are.
+        """Take over unfinished sessions that no actor works on; return their number.
 
-        At the start it is all that an earlier process owed, later what failed to be looked up or delivered.
+        At the start these are all that the last process left. Later they are those whose lookup or delivery failed.
         """
-        return await self._take_over(await self.deps.db.read(sessions.owed))
+        return await self._take_over(await self.services.db.read(sessions.owed))
 
-    async def _take_over(self, owed: list[str]) -> int:
-        idle = [s for s in owed if s not in self._actors]
+    async def _take_over(self, unfinished: list[str]) -> int:
+        idle = [s for s in unfinished if s not in self._actors]
         found: list[Takeover] = []
-        world = self.deps.world
-        for at in range(0, len(idle), TAKEN_AT_ONCE):
-            batch = idle[at : at + TAKEN_AT_ONCE]
-            found += await self.deps.db.read(read_takeovers, batch, world.rules.team, world.known)
-        # Those first whose way to their first outside call is longer: the others make theirs at once.
+        for at in range(0, len(idle), TAKEOVER_BATCH):
+            batch = idle[at : at + TAKEOVER_BATCH]
+            found += await self.services.db.read(read_takeovers, batch, self.services.workspace)
+        # Sessions without pending deliveries first: their first outside call comes sooner.
         for takeover in sorted(found, key=lambda t: bool(t.owed)):
             session = takeover.session.id
-            self._broken.discard(session)
+            self._failed.discard(session)
             if session not in self._actors and not self._closing:
-                self._actors[session] = Actor(self.deps, session, self, takeover)
+                self._start(session, takeover)
         return len(found)
 
     async def stop(self) -> None:
-        """Bring running steps to a commit, for a while, then let go; every task has ended when this returns."""
+        """Let running steps commit for a while, then cancel them. When this returns, every task has ended."""
         self._closing = True
-        patience = asyncio.create_task(asyncio.sleep(self.deps.settings.shutdown_s))
-        await asyncio.gather(*(a.stop(patience) for a in list(self._actors.values())), return_exceptions=True)
-        patience.cancel()
-        if self._courtesies:
-            await asyncio.wait(set(self._courtesies), timeout=2)
-        for task in list(self._courtesies):
+        grace = asyncio.create_task(asyncio.sleep(self.services.settings.shutdown_s))
+        await asyncio.gather(*(a.stop(grace) for a in list(self._actors.values())), return_exceptions=True)
+        grace.cancel()
+        if self._background:
+            await asyncio.wait(set(self._background), timeout=2)
+        for task in list(self._background):
             task.cancel()
-        await asyncio.gather(patience, *self._courtesies, return_exceptions=True)
+        await asyncio.gather(grace, *self._background, return_exceptions=True)
 
-    def _actor(self, session: str) -> Actor:
-        actor = self._actors.get(session)
-        if actor is None:
-            actor = self._actors[session] = Actor(self.deps, session, self)
+    def _start(self, session: str, takeover: Takeover | None = None) -> Actor:
+        actor = self._actors[session] = Actor(self.services, self._lookup, session, takeover)
+        actor.start(wake_session=self.wake, on_end=self._forget)
         return actor
 
-    def ended(self, actor: Actor, *, broken: bool = False) -> None:
-        """Forget an actor that has nothing left to do, or that broke: its session must be taken over."""
-        if broken:
-            self._broken.add(actor.id)
+    def _forget(self, actor: Actor, *, failed: bool) -> None:
+        """Drop an actor that has nothing left to do, or that failed."""
+        if failed:
+            self._failed.add(actor.id)
         if self._actors.get(actor.id) is actor:
             del self._actors[actor.id]
 
-    def _courtesy(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _run_in_background(self, work: Coroutine[Any, Any, Any]) -> None:
         task: asyncio.Task[Any] = asyncio.create_task(work)
-        self._courtesies.add(task)
-        task.add_done_callback(self._courtesies.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

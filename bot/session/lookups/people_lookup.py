@@ -1,166 +1,132 @@
-"""Learning from Slack what a turn needs to know first: who writes, where, and what was said before Hermes came."""
+"""Looking up in Slack who writes and where, before a turn may start or a command may run."""
 
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import Any
 
-from bot.session.access import Rules, may_use
-from bot.session.people_cache import PeopleCache
-from bot.session.services import Deps
-from bot.session.workspace import World
+from bot.ports import Chat
+from bot.session.lookups.thread_history import note_unread_history, read_history, store_history
+from bot.session.workspace import Workspace
 from storage import inbox, sessions
-from storage.database import Tx
+from storage.database import Database, Tx
 from storage.records import Person, Place, Session
 from tools.context import ChatError, Posted
 
 log = logging.getLogger(__name__)
-EARLIER_MESSAGES = 50
-WHOLE_THREAD = 2_000
 LOOKUP_SECONDS = 10.0
-MEETING_SECONDS = 1.5
-JUST_BEFORE = 0.000_002  # seconds: two of the smallest steps of a ts
+CLICK_LOOKUP_SECONDS = 1.5  # Slack waits 3 s for the response to a click or command
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """What the network must tell before a waiting message can open a turn, or (`now`) a word be obeyed."""
+class PendingLookups:
+    """Lookups that must finish before a turn can start or, with `for_command`, before a command can run."""
 
     people: tuple[str, ...] = ()
     place: bool = False
     history: bool = False
-    now: bool = False
+    for_command: bool = False
 
-    @property
-    def urgent(self) -> bool:
+    def __bool__(self) -> bool:
         return bool(self.people or self.place or self.history)
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """What could be learnt; `tried` holds what could not, so that it is not asked for again at once."""
+class LookupResults:
+    """What Slack said; `failed` names what could not be looked up, so that it is not tried again at once."""
 
     people: tuple[Person, ...] = ()
     place: Place | None = None
     history: tuple[Posted, ...] | None = None
-    tried: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
 
 
-async def learn(deps: Deps, session: Session, needs: Needs) -> tuple[frozenset[str], list[str]]:
-    """Ask Slack and store the answers. Return what could not be learnt, and whom access was refused."""
-    found, place, history = await asyncio.gather(
-        asyncio.gather(*(_person(deps, session.thread.team, user) for user in needs.people)),
-        _place(deps, session.thread.team, session.thread.channel) if needs.place else _nothing(),
-        _history(deps, session) if needs.history else _nothing(),
-    )
-    tried = {user for user, person in zip(needs.people, found, strict=True) if person is None}
-    if needs.place and place is None:
-        tried.add("place")
-    if needs.history and history is None:
-        tried.add("history")
-    learnt = Learnt(tuple(p for p in found if p), place, history, frozenset(tried))
-    refused = await deps.db.write(store, session.id, learnt, deps.world, deps.now())
-    return learnt.tried, refused
+class PeopleLookup:
+    """Asks Slack and stores the answers."""
 
+    def __init__(self, db: Database, chat: Chat, workspace: Workspace, history_seconds: float) -> None:
+        self._db = db
+        self._chat = chat
+        self._workspace = workspace
+        self._history_seconds = history_seconds
 
-async def meet(deps: Deps, user: str, channel: str) -> None:
-    """Learn who gives a command and where, if that is not known; briefly, for Slack waits 3 s for its answer."""
-    team = deps.world.rules.team
-    person, place = await deps.db.read(deps.world.known.unknown, team, user, channel, deps.now())
-    if not person and not place:
-        return
-    found, where = await asyncio.gather(
-        _person(deps, team, user, MEETING_SECONDS) if person else _nothing(),
-        _place(deps, team, channel, MEETING_SECONDS) if place else _nothing(),
-    )
-    await deps.db.write_first(_met, deps.world.known, found, where, deps.now())
+    async def refresh(self, user: str, channel: str) -> None:
+        """Look up a person and a conversation if their profiles are missing or stale. Takes at most 1.5 s."""
+        workspace = self._workspace
+        person_is_stale, place_is_stale = await self._db.read(
+            workspace.people.stale, workspace.team, user, channel, workspace.now()
+        )
+        if not person_is_stale and not place_is_stale:
+            return
+        person, place = await asyncio.gather(
+            self._person(workspace.team, user, CLICK_LOOKUP_SECONDS) if person_is_stale else _nothing(),
+            self._place(workspace.team, channel, CLICK_LOOKUP_SECONDS) if place_is_stale else _nothing(),
+        )
+        await self._db.write_first(_store_profiles, workspace, person, place)
 
+    async def look_up(self, session: Session, pending: PendingLookups) -> tuple[frozenset[str], list[str]]:
+        """Run the pending lookups. Return what failed, and the people who were refused access."""
+        team, channel = session.thread.team, session.thread.channel
+        people, place, history = await asyncio.gather(
+            asyncio.gather(*(self._person(team, user) for user in pending.people)),
+            self._place(team, channel) if pending.place else _nothing(),
+            read_history(self._chat, session, self._history_seconds) if pending.history else _nothing(),
+        )
+        failed = {user for user, person in zip(pending.people, people, strict=True) if person is None}
+        if pending.place and place is None:
+            failed.add("place")
+        if pending.history and history is None:
+            failed.add("history")
+        results = LookupResults(tuple(p for p in people if p), place, history, frozenset(failed))
+        refused = await self._db.write(store_results, session.id, results, self._workspace)
+        return results.failed, refused
 
-def _met(tx: Tx, known: PeopleCache, person: Person | None, place: Place | None, now: float) -> None:
-    if person is not None:
-        known.learn_person(tx, person)
-    if place is not None:
-        known.learn_place(tx, place, now)
+    async def _person(self, team: str, user: str, seconds: float = LOOKUP_SECONDS) -> Person | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._chat.person(team, user)
+        except (ChatError, TimeoutError) as error:
+            if isinstance(error, ChatError) and error.code in ("user_not_found", "user_not_visible"):
+                return Person(team, user, user, external=True, fetched=self._workspace.now())
+            log.warning("person lookup failed", extra={"user": user, "reason": str(error)})
+            return None
+
+    async def _place(self, team: str, channel: str, seconds: float = LOOKUP_SECONDS) -> Place | None:
+        """Return a conversation, or None if Slack does not tell: then no memory is used in it."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._chat.place(team, channel)
+        except (ChatError, TimeoutError) as error:
+            log.warning("channel lookup failed", extra={"channel": channel, "reason": str(error)})
+            return None
 
 
 async def _nothing() -> None:
     return None
 
 
-async def _person(deps: Deps, team: str, user: str, seconds: float = LOOKUP_SECONDS) -> Person | None:
-    try:
-        async with asyncio.timeout(seconds):
-            return await deps.chat.person(team, user)
-    except (ChatError, TimeoutError) as error:
-        if isinstance(error, ChatError) and error.code in ("user_not_found", "user_not_visible"):
-            return Person(team, user, user, external=True, fetched=deps.now())
-        log.warning("a person could not be looked up", extra={"user": user, "reason": str(error)})
-        return None
+def _store_profiles(tx: Tx, workspace: Workspace, person: Person | None, place: Place | None) -> None:
+    if person is not None:
+        workspace.people.store_person(tx, person)
+    if place is not None:
+        workspace.people.store_place(tx, place, workspace.now())
 
 
-async def _place(deps: Deps, team: str, channel: str, seconds: float = LOOKUP_SECONDS) -> Place | None:
-    try:
-        async with asyncio.timeout(seconds):
-            return await deps.chat.place(team, channel)
-    except (ChatError, TimeoutError) as error:
-        log.warning("a channel could not be looked up", extra={"reason": str(error)})
-        return None  # unknown place: no memory is used
-
-
-async def _history(deps: Deps, session: Session) -> tuple[Posted, ...] | None:
-    try:
-        async with asyncio.timeout(deps.settings.history_read_s):
-            return tuple(await deps.chat.read_thread(session.thread, limit=WHOLE_THREAD))
-    except (ChatError, TimeoutError) as error:
-        log.warning("a thread could not be read", extra={"session": session.id, "reason": str(error)})
-        return None
-
-
-def store(tx: Tx, session: str, learnt: Learnt, world: World, now: float) -> list[str]:
-    """Store what was learnt and settle who may open a turn; return the people who may not."""
-    state = sessions.load(tx, session)
-    if learnt.place is not None:
-        world.known.learn_place(tx, learnt.place, now)
-        sessions.put(tx, session, kind=learnt.place.kind, shared=learnt.place.shared)
-    if learnt.history is not None:
-        _keep_history(tx, state, learnt.history, world.rules, now)
-    if learnt.history is not None or "history" in learnt.tried:
+def store_results(tx: Tx, session: str, results: LookupResults, workspace: Workspace) -> list[str]:
+    """Store the results and settle whose messages may open a turn. Return the people who were refused access."""
+    state, now = sessions.load(tx, session), workspace.now()
+    if results.place is not None:
+        workspace.people.store_place(tx, results.place, now)
+        sessions.put(tx, session, kind=results.place.kind, shared=results.place.shared)
+    if results.history is not None:
+        store_history(tx, state, results.history, workspace.bot_user, now)
+    if results.history is not None or "history" in results.failed:
         sessions.put(tx, session, hydrated=True)
-    if "history" in learnt.tried:
-        _note(tx, state, now)
+    if "history" in results.failed:
+        note_unread_history(tx, state, now)
     refused = []
-    for person in learnt.people:
-        world.known.learn_person(tx, person)
-        access = may_use(world.rules.access, person, state.thread.channel, now)
+    for person in results.people:
+        workspace.people.store_person(tx, person)
+        access = workspace.check_access(person, state.thread.channel)
         if inbox.settle_access(tx, session, person.id, access) and access == "refused":
             refused.append(person.id)
     return refused
-
-
-def _keep_history(tx: Tx, session: Session, posted: tuple[Posted, ...], rules: Rules, now: float) -> None:
-    waiting = [r.ts for r in inbox.waiting(tx, session.id) if r.kind == "message" and r.addressed]
-    first = min(waiting, default="9")
-    own = inbox.message_ts(tx, session.id)  # what came as an event is its own row, and may be deleted or refused by now
-    earlier = [m for m in posted if m.ts < first and m.text and m.ts not in own]
-    # What the thread is about stands at its top, so that is kept however long the thread has become.
-    kept = earlier[:1] + earlier[1:][1 - EARLIER_MESSAGES :]
-    if left_out := len(earlier) - len(kept):
-        gap = f"({left_out} messages of this thread between the first and the next one are not shown here.)"
-        _slack_says(tx, session, float(kept[1].ts), gap, now)
-    for message in kept:
-        about = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
-        _context(tx, session, message.ts, message.user or rules.me, message.text, now, about)
-
-
-def _note(tx: Tx, session: Session, now: float) -> None:
-    first = min((float(r.ts) for r in inbox.waiting(tx, session.id)), default=now)
-    _slack_says(tx, session, first, "(The earlier messages of this thread could not be read.)", now)
-
-
-def _slack_says(tx: Tx, session: Session, before: float, text: str, now: float) -> None:
-    _context(tx, session, f"{before - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
-
-
-def _context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:
-    variant = "history" if data.get("name") == "Slack" else ""
-    inbox.leave(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)

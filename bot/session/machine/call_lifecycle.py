@@ -119,7 +119,7 @@ def interim_results(session: Session) -> Step:
     return replace(session, calls=tuple(replace(c, detached=True) for c in session.calls)), effects
 
 
-def unsettled(call: OpenCall) -> bool:
+def is_unsettled(call: OpenCall) -> bool:
     """Tell whether a stop would change anything for this call: a doubt that outlived one is all that is left of it."""
     return not call.quiet or call.state is CallState.RUNNING
 

@@ -195,5 +195,5 @@ Write = (
     | Take
     | Record
 )
-Act = AskModel | RunTool | CancelModel | CancelTool | Finish | Interrupt | Pause
-Effect = Write | TakeInbox | Act
+Action = AskModel | RunTool | CancelModel | CancelTool | Finish | Interrupt | Pause
+Effect = Write | TakeInbox | Action

@@ -44,11 +44,11 @@ from bot.session.machine.call_lifecycle import (
     finished,
     interim_results,
     is_meant,
+    is_unsettled,
     judged,
     owed_after_crash,
     plan,
     rest_phase,
-    unsettled,
 )
 from bot.session.machine.effects import (
     Append,
@@ -249,7 +249,7 @@ def _stopped(session: Session, event: Stopped) -> Step:
     current = event.turn == session.turn or event.closing
     working = current and not at_rest(session)
     unfinished = working or (current and any(not c.detached for c in session.calls))
-    busy = unfinished or any(is_meant(c, event) and unsettled(c) for c in session.calls)
+    busy = unfinished or any(is_meant(c, event) and is_unsettled(c) for c in session.calls)
     overdue_at_rest = event.reason == "timed_out" and not working  # rest does not count against time limits
     fits = current or event.reason == "deleted"  # a deleted question takes what it still asks for with it, however old
     if not (fits and busy and not overdue_at_rest) and not event.closing:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.ports import Model, ModelError, ModelRequest
-from bot.session.model_call.prompt_messages import private_results
+from bot.session.model_call.prompt import private_results
 from bot.session.token_estimate import count
 from storage.records import Entry
 from tools.lenient_json import RepairError, repair
@@ -65,12 +65,12 @@ def limited(summary: dict[str, Any], limit: float) -> dict[str, Any]:
     """Drop the oldest facts, then decisions, then open points, until the summary fits."""
     kept = {key: list(value) if isinstance(value, list) else value for key, value in summary.items()}
     for key in ("facts", "decisions", "open"):
-        while kept.get(key) and count(written(kept)) > limit:
+        while kept.get(key) and count(summary_text(kept)) > limit:
             kept[key].pop(0)
     return kept
 
 
-def written(summary: dict[str, Any] | None) -> str:
+def summary_text(summary: dict[str, Any] | None) -> str:
     """Return the summary as the model reads it."""
     if not summary:
         return ""

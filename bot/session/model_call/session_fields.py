@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.ports import ModelError, ModelRequest
-from bot.session.model_call.prompt_messages import private_results
-from bot.session.services import Deps
+from bot.session.model_call.prompt import private_results
+from bot.session.services import Services
 from storage import sessions, transcripts
 from storage.database import StorageError, Tx
 from storage.records import Entry
@@ -21,20 +21,20 @@ LONGEST_VALUE = 300
 Fields = dict[str, dict[str, Any]]
 
 
-async def reflect(deps: Deps, session: str, turn: int) -> None:
+async def update_fields(services: Services, session: str, turn: int) -> None:
     """Update the session's fields from a finished turn; once per turn, and never again after a crash. Never raises."""
-    wanted = deps.settings.fields
+    wanted = services.settings.fields
     try:
-        if not wanted or not await deps.db.write(sessions.claim_reflection, session, turn):
+        if not wanted or not await services.db.write(sessions.claim_reflection, session, turn):
             return
-        known, entries = await deps.db.read(read_turn, session, turn)
-        request = ModelRequest(_messages(wanted, known, entries), model=deps.settings.reflection_model)
-        reply = await deps.model.ask(request)
+        known, entries = await services.db.read(read_turn, session, turn)
+        request = ModelRequest(_messages(wanted, known, entries), model=services.settings.reflection_model)
+        reply = await services.model.ask(request)
         found = merged(known, repair(reply.text), wanted, entries)
         if found != known:
-            await deps.db.write(sessions.put, session, fields=found)
+            await services.db.write(sessions.put, session, fields=found)
     except (ModelError, StorageError, RepairError) as error:
-        log.warning("a reflection came to nothing", extra={"session": session, "turn": turn, "reason": str(error)})
+        log.warning("field update failed", extra={"session": session, "turn": turn, "reason": str(error)})
 
 
 def read_turn(tx: Tx, session: str, turn: int) -> tuple[Fields, list[Entry]]:
@@ -93,6 +93,6 @@ def _stated(value: str, source: Entry) -> bool:
     return value.strip().casefold() in str(source.content.get("text", "")).casefold()
 
 
-def written(fields: Fields | None) -> str:
+def fields_text(fields: Fields | None) -> str:
     """Return the fields as the model reads them: only what a person said."""
     return "\n".join(f"- {name}: {item['value']}" for name, item in (fields or {}).items() if item["said"])

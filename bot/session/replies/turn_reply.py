@@ -1,4 +1,4 @@
-"""The answer of the turn at work: one live Reply, and the record of what became of it."""
+"""The reply of the active turn: it is pending in the database before it is open in Slack, and settled when it ends."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from typing import Any
 from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.machine.transition import at_rest
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Deps
+from bot.session.services import Services
 from bot.texts import say
 from storage import deliveries
 from storage.database import Tx
@@ -20,160 +20,155 @@ from tools.context import ChatError
 log = logging.getLogger(__name__)
 
 
-class _Keeper:
-    """Stores each message of an answer: before it is opened, and its ts at once after."""
-
-    def __init__(self, deps: Deps, session: Session, key: str) -> None:
-        self._deps, self._session, self._key = deps, session, key
-
-    async def opening(self, part: int) -> None:
-        if part:  # the first one was entered when the turn went to work
-            await self._deps.db.write(enter_part, self._session, self._key, part, self._deps.now())
-
-    def opened(self, part: int, ts: str) -> None:
-        self._deps.db.write_soon(deliveries.opened, self._key, part, ts, self._deps.now())
-
-
-def answer_key(session: Session) -> str:
-    """Return a fresh key for the messages of an answer. Turn and step do not suffice: a parked step goes on."""
-    return f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
-
-
-def owe_answer(tx: Tx, session: Session, now: float) -> str:
-    """Enter the answer that a turn at work writes into; return its key."""
-    key = answer_key(session)
-    owed = Delivery(0, session.id, session.turn, "answer", session.thread, 0, {}, DeliveryState.PENDING, None, 0, now)
-    deliveries.owe(tx, owed, key)
-    return key
-
-
-def enter_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
-    """Enter a further message of an answer."""
-    empty = DeliveryState.PENDING
-    deliveries.owe(
-        tx, Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, empty, None, 0, now), key
-    )
-
-
 @dataclass(slots=True)
-class Answer:
-    """One answer: its key in the store, and its live Reply once there is one."""
+class OpenReply:
+    """One reply: its delivery key, and its live Reply once Slack is called."""
 
     key: str | None = None
-    reply: Reply | None = None
+    live: Reply | None = None
 
 
 class TurnReply:
-    """Speaks for one session. Answers follow one another: the next begins when the one before is delivered."""
+    """Owns the replies of one session. They follow one another: the next one opens when the last one is delivered."""
 
-    def __init__(self, deps: Deps) -> None:
-        self._deps = deps
-        self._answer = Answer()
-        self._before: asyncio.Task[None] | None = None
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._current = OpenReply()
+        self._previous: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
 
     @property
     def shown(self) -> str:
         """The text of the current step so far."""
-        return self._answer.reply.shown if self._answer.reply is not None else ""
+        return self._current.live.shown if self._current.live is not None else ""
 
-    def begin(self, key: str) -> None:
-        """From now on the turn writes into this answer."""
-        self._answer = Answer(key)
+    def start(self, key: str) -> None:
+        """Write into the reply with this key from now on."""
+        self._current = OpenReply(key)
 
-    def detach(self) -> Answer:
-        """Hand over the answer that ends now; what is written from now on is another."""
-        answer, self._answer = self._answer, Answer()
-        return answer
+    def detach(self) -> OpenReply:
+        """Return the reply that ends now. Text that comes later belongs to another one."""
+        reply, self._current = self._current, OpenReply()
+        return reply
 
-    def follow(self, task: asyncio.Task[None]) -> None:
-        """Let the next answer wait until this task has delivered what comes before."""
-        self._before = task
+    def wait_for(self, delivery: asyncio.Task[None]) -> None:
+        """Queue the next reply behind this delivery."""
+        self._previous = delivery
 
-    async def reply(self, session: Session) -> Reply:
-        """Return the live reply of the turn at work."""
+    async def live(self, session: Session) -> Reply:
+        """Return the live reply of the active turn."""
         async with self._lock:
-            if self._before is not None and not self._before.done():
-                await asyncio.wait([self._before])
-            return await self._opened(session, self._answer)
+            if self._previous is not None and not self._previous.done():
+                await asyncio.wait([self._previous])
+            return await self._open(session, self._current)
 
-    async def join(self, session: Session) -> None:
-        """Have the live reply at hand where a turn goes on with a tool; nothing waits for Slack."""
-        free = self._before is None or self._before.done()
-        if free and self._answer.key is not None and not self._lock.locked():
-            await self._opened(session, self._answer)
+    async def open_for_tool(self, session: Session) -> None:
+        """Open the reply where a turn continues with a tool call, unless that would wait for Slack."""
+        free = self._previous is None or self._previous.done()
+        if free and self._current.key is not None and not self._lock.locked():
+            await self._open(session, self._current)
 
-    async def _opened(self, session: Session, answer: Answer) -> Reply:
-        if answer.reply is not None:
-            return answer.reply
-        if answer.key is None:
-            answer.key = await self._deps.db.write(owe_answer, session, self._deps.now())
-        known, who = self._deps.world.known, (session.thread.team, session.requester)
-        kept = known.locale_kept(*who)
-        locale = kept if kept is not None else await self._deps.db.read(known.locale, *who)
-        direct = session.kind == "im"
-        spec = ReplySpec(session.thread, session.requester, answer.key, direct=direct, locale=locale)
-        answer.reply = self._deps.chat.reply(spec, _Keeper(self._deps, session, answer.key))
-        return answer.reply
+    async def _open(self, session: Session, reply: OpenReply) -> Reply:
+        if reply.live is not None:
+            return reply.live
+        services = self._services
+        if reply.key is None:
+            reply.key = await services.db.write(add_pending_reply, session, services.now())
+        people, requester = services.workspace.people, (session.thread.team, session.requester)
+        locale = people.cached_locale(*requester)
+        if locale is None:
+            locale = await services.db.read(people.locale, *requester)
+        spec = ReplySpec(session.thread, session.requester, reply.key, direct=session.kind == "im", locale=locale)
+        reply.live = services.chat.reply(spec, _PartRecorder(services, session, reply.key))
+        return reply.live
 
     def show_call(self, call: str, name: str, status: TaskStatus, output: str | None = None) -> None:
-        """Show or update a call's task card."""
-        if self._answer.reply is not None:
-            self._answer.reply.task(call, name, status, output)
+        """Add or update the task card of a call."""
+        if self._current.live is not None:
+            self._current.live.task(call, name, status, output)
 
-    async def finish(self, session: Session, answer: Answer, text: str) -> None:
+    async def finish(self, session: Session, reply: OpenReply, text: str) -> None:
         """Deliver the last piece of an answer whose entry is committed."""
-        reply = await self._opened(session, answer)
-        await self._settled(session, answer, reply.finish(text, status_of(session)))
+        live = await self._open(session, reply)
+        await self._settle(session, reply, live.finish(text, status_of(session)))
 
-    async def interrupt(self, session: Session, answer: Answer, reason: str, by: str) -> None:
-        """Close an answer with a word on why it ends here."""
-        reply = await self._opened(session, answer)
-        locale, name = await self._deps.db.read(listener, self._deps.world.known, session, by)
-        await self._settled(session, answer, reply.interrupt(end_word(reason, locale, name), status_of(session)))
+    async def interrupt(self, session: Session, reply: OpenReply, reason: str, by: str) -> None:
+        """End an unfinished answer with the reason."""
+        live = await self._open(session, reply)
+        locale, name = await self._services.db.read(ending_names, self._services.workspace.people, session, by)
+        await self._settle(session, reply, live.interrupt(ending_text(reason, locale, name), status_of(session)))
 
-    async def pause(self, session: Session, answer: Answer) -> None:
-        """Close what is open: the turn rests until its approvals are settled."""
-        if answer.key is None:  # taken over from another process: nothing was begun here
-            await self._deps.chat.set_status(session.thread, status_of(session))
+    async def pause(self, session: Session, reply: OpenReply) -> None:
+        """Close the open message: the turn rests until its approvals are settled."""
+        if reply.key is None:  # taken over from another process: nothing is open here
+            await self._services.chat.set_status(session.thread, status_of(session))
             return
-        reply = await self._opened(session, answer)
-        await self._settled(session, answer, reply.pause(status_of(session)))
+        live = await self._open(session, reply)
+        await self._settle(session, reply, live.pause(status_of(session)))
 
-    async def _settled(self, session: Session, answer: Answer, closing: Coroutine[Any, Any, None]) -> None:
-        """Close an answer and record how that went; what could not be closed stays owed."""
+    async def _settle(self, session: Session, reply: OpenReply, closing: Coroutine[Any, Any, None]) -> None:
+        """Close a reply and record the result. A reply that could not be closed stays pending."""
+        services, key = self._services, reply.key or ""
         try:
             await closing
         except ChatError as error:
-            if error.code != "stopped_by_user":  # that in the moment of its end: Slack shows it, and it stays so
-                log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
-                self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
-                self._deps.watch.delivery("tried")
+            if error.code != "stopped_by_user":  # Slack shows that it was stopped; nothing is left to deliver
+                log.warning("reply delivery failed", extra={"session": session.id, "reason": error.code})
+                services.db.write_soon(deliveries.tried, key, services.now(), error.code)
+                services.metrics.delivery("tried")
                 return
-        self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())
-        self._deps.watch.delivery(DeliveryState.SENT)
+        services.db.write_later(deliveries.settle, key, DeliveryState.SENT, services.now())
+        services.metrics.delivery(DeliveryState.SENT)
 
     async def close(self) -> None:
-        """Let go of a live reply at shutdown; what it owes stays owed."""
-        if self._answer.reply is not None:
-            await self._answer.reply.close()
+        """Close the live reply at shutdown. What is pending stays pending."""
+        if self._current.live is not None:
+            await self._current.live.close()
+
+
+class _PartRecorder:
+    """Records each message of a reply: before it is posted, and its ts at once after."""
+
+    def __init__(self, services: Services, session: Session, key: str) -> None:
+        self._services, self._session, self._key = services, session, key
+
+    async def opening(self, part: int) -> None:
+        if part:  # the first part was added when the turn started
+            await self._services.db.write(_add_part, self._session, self._key, part, self._services.now())
+
+    def opened(self, part: int, ts: str) -> None:
+        self._services.db.write_soon(deliveries.opened, self._key, part, ts, self._services.now())
+
+
+def add_pending_reply(tx: Tx, session: Session, now: float) -> str:
+    """Add the delivery that the active turn writes into; return its key."""
+    # Turn and step do not suffice: a parked step gets a second reply.
+    key = f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
+    _add_part(tx, session, key, 0, now)
+    return key
+
+
+def _add_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
+    pending = DeliveryState.PENDING
+    delivery = Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, pending, None, 0, now)
+    deliveries.owe(tx, delivery, key)
 
 
 def status_of(session: Session) -> SessionStatus:
-    """Return what Slack shows once an answer has ended: the next turn may be at work already."""
+    """Return the status that Slack shows after a reply: the next turn may be running already."""
     if not at_rest(session):
         return "processing"
     return "suspended" if session.phase is Phase.AWAITING_CONFIRMATION else "active"
 
 
-def listener(tx: Tx, known: PeopleCache, session: Session, by: str) -> tuple[str, str]:
-    """Return the locale in which a session is spoken to, and what a person who stopped it is called."""
-    stopper = known.person(tx, session.thread.team, by) if by else None
-    return known.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
+def ending_names(tx: Tx, people: PeopleCache, session: Session, by: str) -> tuple[str, str]:
+    """Return the requester's locale, and the name of the person who stopped the turn."""
+    stopper = people.person(tx, session.thread.team, by) if by else None
+    return people.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
 
 
-def end_word(reason: str, locale: str, name: str) -> str:
-    """Return what a person reads when an answer ends without being finished."""
+def ending_text(reason: str, locale: str, name: str) -> str:
+    """Return the text under an answer that ended early."""
     try:
         return say(f"end.{reason}", locale, name=name)
     except KeyError:

@@ -4,7 +4,7 @@ import logging
 
 from bot.ports import ApprovalCard
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Deps
+from bot.session.services import Services
 from bot.texts import say
 from storage import approvals, ledger, sessions
 from storage.database import Tx
@@ -16,30 +16,30 @@ log = logging.getLogger(__name__)
 GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archived", "not_in_channel"}
 
 
-def read_cards(tx: Tx, session: str, team: str, known: PeopleCache) -> list[ApprovalCard]:
+def read_cards(tx: Tx, session: str, team: str, people: PeopleCache) -> list[ApprovalCard]:
     """Return the cards that Slack does not show as they are."""
     cards = []
     for approval in approvals.unshown(tx, session, team):
         call = ledger.get(tx, approval.call)
-        locale = known.locale(tx, team, approval.requester)
+        locale = people.locale(tx, team, approval.requester)
         notes = [say("approval.repaired", locale)] if call.repaired else []
         earlier = ledger.unknown(tx, session) if approval.kind == "approval" else frozenset()
         if call.arguments_hash in earlier:
             notes.append(say("approval.equal_unknown", locale))
-        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := known.person(tx, team, u))}
+        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := people.person(tx, team, u))}
         cards.append(ApprovalCard(approval, call.effect, "\n".join(notes), locale, names))
     return cards
 
 
-async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> bool:
+async def show_cards(services: Services, session: str, *, check_thread: bool = False) -> bool:
     """Post and update what is not shown as it is; False if something failed, which `recover` tries again.
 
-    `doubtful`: a card may stand in the thread though nobody recorded it, so the thread is read first.
+    `check_thread`: a card may stand in the thread though nobody recorded it, so the thread is read first.
     """
-    team = deps.world.rules.team
+    team = services.workspace.team
     # Not a mere read: that a card was posted may still be waiting for the next commit.
-    cards = await deps.db.write(read_cards, session, team, deps.world.known)
-    posted = await _posted(deps, session, cards) if doubtful else []
+    cards = await services.db.write(read_cards, session, team, services.workspace.people)
+    posted = await _posted(services, session, cards) if check_thread else []
     whole = True
     for card in cards:
         approval = card.approval
@@ -48,27 +48,27 @@ async def show_cards(deps: Deps, session: str, *, doubtful: bool = False) -> boo
             continue  # it may stand there: better late than twice
         ts = approval.message_ts or next((p.ts for p in posted or () if p.key == approval.id), None)
         try:
-            ts = await _show(deps, card, ts)
+            ts = await _show(services, card, ts)
         except ChatError as error:
             log.warning("a card could not be shown", extra={"session": session, "reason": error.code})
             if error.code not in GONE or approval.status == "open":
                 whole = False
                 continue  # what is settled and has nowhere to be shown is owed no more
         # At once, not with the next commit: the next look must not find it unposted.
-        await deps.db.write(shown, approval, ts)
+        await services.db.write(shown, approval, ts)
     return whole
 
 
-async def _show(deps: Deps, card: ApprovalCard, ts: str | None) -> str:
+async def _show(services: Services, card: ApprovalCard, ts: str | None) -> str:
     """Post or update a card; an open one that was deleted is posted anew. Return its ts. Raises ChatError."""
     if ts is not None:
         try:
-            await deps.chat.update_card(card, ts)
+            await services.chat.update_card(card, ts)
             return ts
         except ChatError as error:
             if error.code != "message_not_found" or card.approval.status != "open":
                 raise
-    return await deps.chat.post_card(card, key=card.approval.id)
+    return await services.chat.post_card(card, key=card.approval.id)
 
 
 def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
@@ -79,16 +79,16 @@ def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
         approvals.shown(tx, approval.id, ts, approval.status if same else None)
 
 
-async def _posted(deps: Deps, session: str, cards: list[ApprovalCard]) -> list[Posted] | None:
+async def _posted(services: Services, session: str, cards: list[ApprovalCard]) -> list[Posted] | None:
     """Return what stands in the thread: a card may have been posted by a process that did not live to record it.
 
     None: it cannot be told now.
     """
     if all(c.approval.message_ts for c in cards):
         return []
-    thread = (await deps.db.read(sessions.load, session)).thread
+    thread = (await services.db.read(sessions.load, session)).thread
     try:
-        return await deps.chat.read_thread(thread, limit=200)
+        return await services.chat.read_thread(thread, limit=200)
     except ChatError as error:
         log.warning("cannot tell which cards stand in a thread", extra={"session": session, "reason": error.code})
         return None

@@ -1,4 +1,4 @@
-"""One dispatch of a tool call: checked again, run, and its outcome brought back as an event."""
+"""One attempt of a tool call: checked again, run, and its outcome returned as an event."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from bot.ports import TaskStatus
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Deps
+from bot.session.services import Services
 from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
@@ -18,12 +18,12 @@ from tools.declaration import Tool, failed
 from tools.race import first_of
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
-CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
+CONNECT_TRIES = 5  # each as long as a turn waits for the first connection to a server
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
-    """A call, whom it runs for, and where."""
+class PreparedCall:
+    """A call with its requester and place."""
 
     call: ToolCall
     session: Session
@@ -32,71 +32,77 @@ class Dispatch:
     turn: Turn | None
 
 
-def read_dispatch(tx: Tx, call: str, session: Session, known: PeopleCache) -> Dispatch:
-    """Read what a dispatch of this call needs."""
+def prepare_call(tx: Tx, call: str, session: Session, people: PeopleCache) -> PreparedCall:
+    """Read what an attempt of this call needs."""
     row = ledger.get(tx, call)
     team, channel = session.thread.team, session.thread.channel
-    person = known.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
-    where = known.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
-    return Dispatch(row, session, person, where, turns.get(tx, session.id, row.turn))
+    person = people.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
+    place = people.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
+    return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn))
 
 
-async def _tool(deps: Deps, name: str, cancel: asyncio.Event) -> Tool | None:
-    """Return a tool that was there when the call was made: after a restart its server may still be connecting."""
-    for _ in range(CONNECT_TRIES):
-        if (tool := deps.registry.get(name)) is not None or cancel.is_set():
-            return tool
-        await first_of(deps.ready(), cancel.wait())
-    return deps.registry.get(name)
-
-
-def unavailable(call: ToolCall) -> str:
-    """Return the result of a call whose server is not connected; it claims nothing about an attempt before this one."""
-    earlier = " Whether an attempt before a restart had its effect is not known." if call.attempt > 1 else ""
-    words = f"The server of {call.name} is not connected; the call was not made now.{earlier}"
-    return failed("unavailable", words, suggestion="Say so, and offer to try again later.", retryable=True)
-
-
-async def run_tool(
-    deps: Deps, act: RunTool, dispatch: Dispatch, cancel: asyncio.Event, show: ShowProgress
+async def run_tool_call(
+    services: Services, act: RunTool, prepared: PreparedCall, cancel: asyncio.Event, show: ShowProgress
 ) -> ToolFinished:
-    """Run the call to its outcome. `cancel` ends it early; what was dispatched is then unknown unless repeatable.
+    """Run a call to its outcome.
 
-    `show` is called with the tool's name and how far it is.
+    `cancel` ends it early; a call that was sent is then `unknown`, unless it may be repeated. `show` is called with the
+    tool's name and its status.
     """
-    began = deps.now()
-    tool = await _tool(deps, dispatch.call.name, cancel)
-    refusal = recheck(deps.registry, deps.policy, dispatch.call)
-    if tool is None and deps.missing():
-        refusal = unavailable(dispatch.call)
+    started = services.now()
+    tool = await _find_tool(services, prepared.call.name, cancel)
+    refusal = recheck(services.registry, services.policy, prepared.call)
+    if tool is None and services.missing():
+        refusal = unavailable_result(prepared.call)
     if tool is None or refusal is not None:
         return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
     show(tool.name, "in_progress", None)
-    context = ToolContext(
-        person=dispatch.person,
-        place=dispatch.place,
-        thread=dispatch.session.thread,
-        source_ts=dispatch.turn.source_ts if dispatch.turn else "",
-        turn=dispatch.call.turn,
-        key=dispatch.call.key,
-        chat=deps.chat,
-        db=deps.db,
-        now=deps.now,
-        files_root=deps.files_root,
+
+    async def record_attempt(_: int) -> None:
+        await services.db.write(ledger.retry, act.call, services.rules.fence, services.now())
+
+    outcome = await services.executor.run(
+        tool, prepared.call, _tool_context(services, prepared), on_attempt=record_attempt, cancel=cancel
     )
-
-    async def again(_: int) -> None:
-        await deps.db.write(ledger.retry, act.call, deps.world.fence, deps.now())
-
-    outcome = await deps.executor.run(tool, dispatch.call, context, on_attempt=again, cancel=cancel)
     show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
-    deps.watch.tool_ended(tool.name, outcome.state, deps.now() - began)
+    services.metrics.tool_ended(tool.name, outcome.state, services.now() - started)
     return ToolFinished(act.call, act.attempt, outcome)
 
 
-def broken_inside(error: Exception) -> Outcome:
-    """Return the outcome of a dispatch that we failed ourselves. The store is only asked before an attempt begins."""
+def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
+    return ToolContext(
+        person=prepared.person,
+        place=prepared.place,
+        thread=prepared.session.thread,
+        source_ts=prepared.turn.source_ts if prepared.turn else "",
+        turn=prepared.call.turn,
+        key=prepared.call.key,
+        chat=services.chat,
+        db=services.db,
+        now=services.now,
+        files_root=services.files_root,
+    )
+
+
+async def _find_tool(services: Services, name: str, cancel: asyncio.Event) -> Tool | None:
+    """Return a tool, waiting for its server: after a restart it may still be connecting."""
+    for _ in range(CONNECT_TRIES):
+        if (tool := services.registry.get(name)) is not None or cancel.is_set():
+            return tool
+        await first_of(services.ready(), cancel.wait())
+    return services.registry.get(name)
+
+
+def unavailable_result(call: ToolCall) -> str:
+    """Return the result of a call whose server is not connected. It says nothing about an earlier attempt."""
+    earlier = " Whether an attempt before a restart had its effect is not known." if call.attempt > 1 else ""
+    message = f"The server of {call.name} is not connected; the call was not made now.{earlier}"
+    return failed("unavailable", message, suggestion="Say so, and offer to try again later.", retryable=True)
+
+
+def internal_failure(error: Exception) -> Outcome:
+    """Return the outcome of a call that failed in our own code. The database is called only before an attempt."""
     if isinstance(error, StorageError):
-        words = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
-        return Outcome(CallState.FAILED, words, error="storage")
+        result = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
+        return Outcome(CallState.FAILED, result, error="storage")
     return Outcome(CallState.UNKNOWN, "", error="internal")

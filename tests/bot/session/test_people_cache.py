@@ -1,4 +1,4 @@
-"""What is known of people and places: never older than the store, never without bound."""
+"""What is people of people and places: never older than the store, never without bound."""
 
 from pathlib import Path
 
@@ -16,19 +16,19 @@ class _FullError(Exception):
     """Stands for a store that takes nothing."""
 
 
-def share(tx: Tx, known: PeopleCache, *, fails: bool) -> None:
-    known.shared_now(tx, HALL.team, HALL.channel)
+def share(tx: Tx, people: PeopleCache, *, fails: bool) -> None:
+    people.mark_shared(tx, HALL.team, HALL.channel)
     if fails:
         raise _FullError
 
 
 async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_failed(tmp_path: Path) -> None:
-    known = PeopleCache()
+    people = PeopleCache()
     async with store(tmp_path) as db:
-        await db.write(known.learn_place, HALL, NOW)
+        await db.write(people.store_place, HALL, NOW)
         with pytest.raises(_FullError):
-            await db.write(share, known, fails=True)
-        await db.write(share, known, fails=False)
+            await db.write(share, people, fails=True)
+        await db.write(share, people, fails=False)
         assert await db.read(people_and_places.place, HALL.team, HALL.channel) == (
             Place(HALL.team, HALL.channel, "public", shared=True),
             NOW,
@@ -36,22 +36,22 @@ async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_faile
 
 
 async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> None:
-    known = PeopleCache()
+    people = PeopleCache()
     async with store(tmp_path) as db:
-        await db.write(known.learn_person, Person("T1", "U1", "Ann", fetched=NOW))
-        await db.write(known.learn_person, Person("T1", "U1", "Anne", fetched=NOW + 1))
-        found = await db.read(known.person, "T1", "U1")
+        await db.write(people.store_person, Person("T1", "U1", "Ann", fetched=NOW))
+        await db.write(people.store_person, Person("T1", "U1", "Anne", fetched=NOW + 1))
+        found = await db.read(people.person, "T1", "U1")
         assert found is not None
         assert found.name == "Anne"
-        assert await db.read(known.unknown, "T1", "U1", "C9", NOW) == (False, True)
-        assert await db.read(known.unknown, "T1", "U2", "C9", NOW) == (True, True)
+        assert await db.read(people.stale, "T1", "U1", "C9", NOW) == (False, True)
+        assert await db.read(people.stale, "T1", "U2", "C9", NOW) == (True, True)
 
 
 async def test_who_was_learnt_first_is_let_go_beyond_the_limit(tmp_path: Path) -> None:
-    known = PeopleCache(limit=2)
+    people = PeopleCache(limit=2)
     async with store(tmp_path) as db:
         for name in ("Ann", "Ben", "Cho"):
-            await db.write(known.learn_person, Person("T1", name, name))
+            await db.write(people.store_person, Person("T1", name, name))
         await db.write(lambda tx: tx.execute(delete(memory_tables.people)) and None)
-        assert None not in [await db.read(known.person, "T1", name) for name in ("Ben", "Cho")]
-        assert await db.read(known.person, "T1", "Ann") is None
+        assert None not in [await db.read(people.person, "T1", name) for name in ("Ben", "Cho")]
+        assert await db.read(people.person, "T1", "Ann") is None

@@ -1,6 +1,6 @@
 """A call whose server is away says what was not done, and no more than is known."""
 
-from bot.session.tool_calls.run_tool_call import unavailable
+from bot.session.tool_calls.run_tool_call import unavailable_result
 from storage.records import CallState, ToolCall
 
 
@@ -26,9 +26,9 @@ def call(attempt: int) -> ToolCall:
 
 
 def test_a_first_attempt_that_was_not_made_leaves_nothing_open() -> None:
-    assert "not made now" in unavailable(call(1))
-    assert "not known" not in unavailable(call(1))
+    assert "not made now" in unavailable_result(call(1))
+    assert "not known" not in unavailable_result(call(1))
 
 
 def test_a_repetition_that_was_not_made_says_that_the_attempt_before_may_have_had_its_effect() -> None:
-    assert "Whether an attempt before a restart had its effect is not known" in unavailable(call(2))
+    assert "Whether an attempt before a restart had its effect is not known" in unavailable_result(call(2))

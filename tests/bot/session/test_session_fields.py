@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.session.model_call.session_fields import merged, written
+from bot.session.model_call.session_fields import fields_text, merged
 from storage.records import Entry
 
 WANTED = {"order_id": "the customer's order number"}
@@ -20,25 +20,25 @@ def result(seq: int, text: str) -> Entry:
 def test_a_value_that_a_person_said_is_used() -> None:
     fields = merged({}, {"order_id": {"value": "A-17", "entry": 3}}, WANTED, [said(3, "my order is a-17, please")])
     assert fields == {"order_id": {"value": "A-17", "entry": 3, "said": True}}
-    assert written(fields) == "- order_id: A-17"
+    assert fields_text(fields) == "- order_id: A-17"
 
 
 def test_a_value_of_a_tool_is_kept_and_not_used() -> None:
     fields = merged({}, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "order B-2")])
     assert fields["order_id"]["said"] is False
-    assert written(fields) == ""
+    assert fields_text(fields) == ""
 
 
 def test_a_value_attributed_to_a_person_who_did_not_say_it_is_not_used() -> None:
     fields = merged({}, {"order_id": {"value": "C-3", "entry": 3}}, WANTED, [said(3, "hello")])
-    assert written(fields) == ""
+    assert fields_text(fields) == ""
 
 
 def test_what_a_person_said_is_replaced_only_by_what_a_person_says() -> None:
     known = {"order_id": {"value": "A-17", "entry": 3, "said": True}}
     assert merged(known, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "B-2")]) == known
     newer = merged(known, {"order_id": {"value": "B-2", "entry": 5}}, WANTED, [said(5, "sorry, it is B-2")])
-    assert written(newer) == "- order_id: B-2"
+    assert fields_text(newer) == "- order_id: B-2"
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))

@@ -4,7 +4,7 @@ from typing import Any
 
 from bot.ports import ModelReply, ModelRequest, TextSink, Usage
 from bot.session.model_call.compaction import summarise
-from bot.session.model_call.prompt_messages import History, build, canonical
+from bot.session.model_call.prompt import History, build_messages, canonical_arguments
 from storage.records import Entry
 
 FOUND = '{"ok": true, "data": [{"content": "seventeen"}]}'
@@ -36,13 +36,13 @@ def asked_about() -> list[Entry]:
 
 
 def test_memories_that_were_looked_up_are_read_in_their_own_turn_alone() -> None:
-    assert "seventeen" in str(build("system", History(looked_up()), 1, ""))
-    assert "seventeen" not in str(build("system", History(looked_up()), 2, ""))
+    assert "seventeen" in str(build_messages("system", History(looked_up()), 1, ""))
+    assert "seventeen" not in str(build_messages("system", History(looked_up()), 2, ""))
 
 
 def test_an_outcome_that_holds_memories_is_not_read_by_the_turn_that_it_joined() -> None:
-    assert "seventeen" in str(build("system", History(asked_about()), 1, ""))
-    assert "seventeen" not in str(build("system", History(asked_about()), 2, ""))
+    assert "seventeen" in str(build_messages("system", History(asked_about()), 1, ""))
+    assert "seventeen" not in str(build_messages("system", History(asked_about()), 2, ""))
 
 
 async def test_a_summary_is_made_without_them() -> None:
@@ -65,4 +65,4 @@ async def test_a_summary_is_made_without_them() -> None:
 
 def test_arguments_without_end_stay_as_they_are() -> None:
     endless = '{"at": ' * 5000
-    assert canonical(endless + "1" + "}" * 5000).startswith(endless)
+    assert canonical_arguments(endless + "1" + "}" * 5000).startswith(endless)

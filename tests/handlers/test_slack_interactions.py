@@ -7,30 +7,39 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from bot.session.intake.gateway import Clicked, Gateway
-from handlers.listeners import register
+from bot.ports import Click
+from bot.session.intake.command_intake import CommandIntake
+from handlers.slack_interactions import Buttons, SlashCommands, register
 
 WHO: dict[str, Any] = {"user": {"id": "U1", "team_id": "T1"}, "team": {"id": "T1"}, "token": "x", "trigger_id": "1"}
 
 
-class Listener(Gateway):
-    """A gateway that only notes which outdated things were touched."""
+class Outdated(CommandIntake):
+    """Only notes clicks on outdated buttons."""
 
     def __init__(self) -> None:
-        self.touched: list[Clicked] = []
+        self.clicks: list[Click] = []
 
-    def outdated(self, click: Clicked) -> None:
-        self.touched.append(click)
+    def outdated(self, click: Click) -> None:
+        self.clicks.append(click)
+
+
+class Unused:
+    """Stands for what no outdated button may reach."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was called")
 
 
 @pytest.fixture
-def app_and_gateway() -> tuple[AsyncApp, Listener]:
+def app() -> AsyncApp:
     async def authorize() -> AuthorizeResult:
         return AuthorizeResult(enterprise_id=None, team_id="T1", bot_user_id="U0", bot_id="B0", bot_token="xoxb-0")
 
-    app, gateway = AsyncApp(authorize=authorize, request_verification_enabled=False), Listener()
-    register(app, gateway, lambda answer: {})
-    return app, gateway
+    app, commands = AsyncApp(authorize=authorize, request_verification_enabled=False), Outdated()
+    buttons = Buttons(Unused(), commands, lambda answer: {})
+    register(app, Unused(), buttons, SlashCommands(commands, lambda answer: {}))
+    return app
 
 
 @pytest.mark.parametrize(
@@ -44,9 +53,6 @@ def app_and_gateway() -> tuple[AsyncApp, Listener]:
     ],
     ids=lambda payload: payload["type"],
 )
-async def test_what_an_older_version_offered_is_acknowledged(
-    app_and_gateway: tuple[AsyncApp, Listener], payload: dict[str, Any]
-) -> None:
-    app, _ = app_and_gateway
+async def test_what_an_older_version_offered_is_acknowledged(app: AsyncApp, payload: dict[str, Any]) -> None:
     answer = await app.async_dispatch(AsyncBoltRequest(body={**WHO, **payload}, mode="socket_mode"))
     assert answer.status == 200

@@ -1,0 +1,117 @@
+"""Clicks on approval cards: authority is checked when the click arrives, and settling is a compare-and-set."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bot.ports import Click
+from bot.session.engine.runner import Runner
+from bot.session.lookups.people_lookup import PeopleLookup
+from bot.session.workspace import Workspace
+from storage import approvals, inbox, journal, ledger, sessions
+from storage.database import Database, Tx
+from storage.records import Approval, ApprovalRule
+from tools.tool_policy import Policy, may_decide, tally
+
+CardButton = Literal["approve", "deny", "run_again", "worked", "skip"]
+VOTES: dict[CardButton, str] = {"approve": "approved", "deny": "denied", "skip": "skipped"}
+
+
+class ApprovalClicks:
+    """Records clicks. Raises StorageError if a click was not stored: it must then not be acknowledged."""
+
+    def __init__(
+        self, db: Database, runner: Runner, lookup: PeopleLookup, workspace: Workspace, policy: Policy
+    ) -> None:
+        self._db = db
+        self._runner = runner
+        self._lookup = lookup
+        self._workspace = workspace
+        self._policy = policy
+
+    async def decide(self, click: Click, button: CardButton) -> None:
+        """Record a click, then wake its session or tell the person why the click does not count."""
+        await self._lookup.refresh(click.user, click.thread.channel)  # they may have become a guest
+        result = await self._db.write_first(
+            record_click, self._workspace, self._policy, click.value, click.user, button
+        )
+        if result.text_key is not None:
+            self._runner.tell(click.thread, click.user, result.text_key)
+        if result.session is not None:
+            self._runner.wake(result.session)
+
+
+@dataclass(frozen=True, slots=True)
+class ClickResult:
+    """What a click did: a text key for the person who clicked, and the session to wake."""
+
+    text_key: str | None
+    session: str | None = None
+
+
+def record_click(
+    tx: Tx, workspace: Workspace, policy: Policy, approval: str, user: str, button: CardButton
+) -> ClickResult:
+    """Record a person's click. A click that does not count changes nothing and returns the reason."""
+    found = approvals.get(tx, approval, workspace.team)
+    if found is None:
+        return ClickResult("approval.unknown")
+    if found.status != "open":
+        return ClickResult("approval.settled")
+    if (found.kind == "approval") != (button in ("approve", "deny")):
+        return ClickResult("approval.unknown")
+    if found.kind == "approval" and workspace.now() >= found.expires:
+        settle(tx, found, "expired", (), workspace.now())
+        return ClickResult("approval.expired", found.session)
+    rule = policy.current(found.rule, found.tool, found.requester)
+    if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
+        _journal(tx, found, user, "click_refused", button, workspace.now())
+        return ClickResult("approval.not_yours")
+    if button != "deny" and user == found.requester and _lost_access(tx, workspace, found, user):
+        _journal(tx, found, user, "click_refused", button, workspace.now())
+        return ClickResult("access.refused")
+    return _count(tx, rule, found, user, button, workspace.now())
+
+
+def _lost_access(tx: Tx, workspace: Workspace, found: Approval, user: str) -> bool:
+    """Return True if a requester lost access after asking. They may not approve what they may no longer ask for."""
+    person = workspace.people.person(tx, workspace.team, user)
+    return workspace.check_access(person, found.thread.channel) == "refused"
+
+
+def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardButton, now: float) -> ClickResult:
+    vote = VOTES.get(button, button)
+    approvals.vote(tx, found.id, user, vote, now)
+    votes = approvals.votes_of(tx, found.id)
+    _journal(tx, found, user, "vote", button, now)
+    if found.kind == "unknown":  # one approver is enough: they report an outcome, they do not permit a call
+        verdict = vote
+    else:
+        approved = [u for u, v in votes if v == "approved"]
+        denied = [u for u, v in votes if v == "denied"]
+        verdict = tally(rule, found.requester, approved, denied)
+    if verdict == "open":
+        return ClickResult("approval.counted", found.session)
+    settle(tx, found, verdict, tuple(u for u, v in votes if v == vote), now)
+    return ClickResult(None, found.session)
+
+
+def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: float) -> bool:
+    """Settle an open approval and put its verdict into the inbox. Return False if it was settled before."""
+    if not approvals.settle(tx, found.id, verdict, now):
+        return False
+    data = {"call": found.call, "verdict": verdict, "by": list(by), "approval": found.id}
+    session = sessions.load(tx, found.session)
+    inbox.leave(tx, session, "verdict", found.id, data, now, user=by[-1] if by else "")
+    return True
+
+
+def expire(tx: Tx, team: str, now: float) -> list[str]:
+    """Settle approvals past their time; return the sessions to wake. An unanswered outcome question is skipped."""
+    verdicts = {"approval": "expired", "unknown": "skipped"}
+    return [a.session for a in approvals.expired(tx, now, team) if settle(tx, a, verdicts[a.kind], (), now)]
+
+
+def _journal(tx: Tx, found: Approval, user: str, kind: str, button: str, now: float) -> None:
+    turn = ledger.get(tx, found.call).turn
+    detail = {"approval": found.id, "call": found.call, "button": button}
+    journal.record(tx, kind, (found.session, turn), user=user, detail=detail, at=now)

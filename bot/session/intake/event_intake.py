@@ -1,0 +1,256 @@
+"""Events from Slack: each is stored in one transaction before Slack is acknowledged, then its session is woken."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.session.access import is_addressed, is_follow_up, parse_command
+from bot.session.engine.runner import Runner
+from bot.session.machine.call_lifecycle import is_unsettled
+from bot.session.workspace import Workspace
+from storage import inbox, sessions
+from storage.database import Database, StorageError, Tx
+from storage.records import InboxRow, Incoming, Phase, Session, Thread
+
+AT_WORK = (Phase.REASONING, Phase.WAITING_TOOL)
+RECENT = 1_000  # messages that are recognised without asking the database
+MessageId = tuple[str, str, str]  # channel, ts and text
+
+
+class EventIntake:
+    """Stores events. Raises StorageError if nothing was stored: the event must then not be acknowledged."""
+
+    def __init__(self, db: Database, runner: Runner, workspace: Workspace) -> None:
+        self._db = db
+        self._runner = runner
+        self._workspace = workspace
+        self._failure_told: deque[str] = deque(maxlen=RECENT)
+        self._stored: dict[MessageId, None] = {}  # committed recently, oldest first
+        self._storing: dict[MessageId, asyncio.Event] = {}  # set when an attempt to commit has ended
+
+    async def receive(self, incoming: Incoming) -> None:
+        """Store an event and wake its session if it is new. The bot's own messages are ignored."""
+        if incoming.kind == "context" and incoming.user == self._workspace.bot_user:
+            return
+        if incoming.kind != "message":
+            await self._receive(incoming)
+            return
+        message = (incoming.channel, incoming.ts, incoming.text)
+        while (storing := self._storing.get(message)) is not None:
+            await storing.wait()
+        if message in self._stored:
+            return  # a retry, or the `message` event of an `app_mention`: already committed
+        # In this task, not in a new one: an edit that comes next must not overtake the message it changes.
+        storing = self._storing[message] = asyncio.Event()
+        try:
+            await self._receive(incoming, message)
+        finally:
+            del self._storing[message]
+            storing.set()
+
+    async def _receive(self, incoming: Incoming, message: MessageId | None = None) -> None:
+        thread = Thread(incoming.team, incoming.channel, incoming.root)
+        try:
+            stored = await self._db.write_first(store_event, incoming, self._workspace)
+        except StorageError:
+            self._tell_failure(thread, incoming)
+            raise
+        if message is not None and stored.session is not None:
+            self._stored[message] = None
+            if len(self._stored) > RECENT:
+                del self._stored[next(iter(self._stored))]
+        if stored.text_key is not None:
+            self._runner.tell(thread, incoming.user, stored.text_key)
+        elif stored.opens:
+            self._runner.show_working(thread)
+        if stored.session is not None:
+            self._runner.wake(stored.session)
+
+    def _tell_failure(self, thread: Thread, incoming: Incoming) -> None:
+        """Tell the author once that their message could not be stored. Slack sends it again."""
+        addressed = incoming.kind == "message" and is_addressed(incoming, self._workspace.bot_user)
+        if addressed and incoming.ts not in self._failure_told:
+            self._failure_told.append(incoming.ts)
+            self._runner.tell(thread, incoming.user, "storage.failing")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """What was stored. `session` is the one to wake, `text_key` a text for the author, `opens` asks for an answer."""
+
+    session: str | None = None
+    opens: bool = False
+    text_key: str | None = None
+
+
+NOTHING = StoredEvent()
+
+
+def store_event(tx: Tx, incoming: Incoming, workspace: Workspace) -> StoredEvent:
+    """Store an event. A retry, or the second event of the same message, changes nothing."""
+    session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
+    if incoming.shared:
+        workspace.people.mark_shared(tx, incoming.team, incoming.channel)
+    match incoming.kind:
+        case "message":
+            return _store_message(tx, session, incoming, workspace)
+        case "context":
+            return NOTHING if session is None else _store_context(tx, session, incoming, workspace.now())
+        case "stop":
+            return NOTHING if session is None else _store_stop(tx, session, incoming, workspace.now())
+        case _:
+            return _store_change(tx, session, incoming, workspace)
+
+
+def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:
+    addressed, is_new, now = is_addressed(incoming, workspace.bot_user), session is None, workspace.now()
+    if session is None:
+        if not addressed:
+            return NOTHING
+        thread = Thread(incoming.team, incoming.channel, incoming.root)
+        session = sessions.open_new(tx, thread, incoming.place, incoming.shared, now, hydrated=incoming.top_level)
+    access = workspace.check_access(workspace.people.person(tx, incoming.team, incoming.user), incoming.channel)
+    answered = addressed or is_follow_up(
+        workspace.follow_ups, incoming.text, _authors(tx, session, workspace.bot_user), incoming.user
+    )
+    if answered and (command := parse_command(incoming.text, workspace.bot_user)) is not None:
+        return _store_command(tx, session, incoming, command, access, now)
+    full = answered and not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
+    row = _row(session, incoming, "message", now, addressed=answered and not full, access=access)
+    if access == "refused" and answered:
+        row["state"] = "refused"
+    waiting = answered and session.phase in AT_WORK and inbox.waits(tx, session.id, incoming.user)
+    if inbox.put(tx, row) is None:
+        return NOTHING
+    text_key = _text_key(session, incoming.user, access, full, waiting) if answered else None
+    return StoredEvent(session.id, answered, text_key)
+
+
+def _text_key(session: Session, user: str, access: str, full: bool, waiting: bool) -> str | None:
+    """Return what the author is told at once. `waiting`: an earlier message of theirs waits, and they were told."""
+    if access == "refused":
+        return "access.refused"
+    if full:
+        return "queue.full"
+    behind = session.phase in AT_WORK and user != session.requester
+    return "queue.waits" if behind and not waiting else None
+
+
+def _authors(tx: Tx, session: Session, bot_user: str) -> set[str] | None:
+    return inbox.authors(tx, session.thread) - {bot_user} if session.hydrated else None
+
+
+def _store_context(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
+    """Store another bot's message as context for the next turn. It never opens a turn."""
+    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
+    inbox.put(tx, _row(session, incoming, "context", now, data=data))
+    return NOTHING
+
+
+def _store_command(
+    tx: Tx, session: Session, incoming: Incoming, command: tuple[str, str], access: str, now: float
+) -> StoredEvent:
+    word, rest = command
+    kind = "stop" if word == "stop" else "command"
+    data = {"word": word, "rest": rest, "at": float(incoming.ts)}
+    row = _row(session, incoming, kind, now, data=data, access=access)
+    if access == "refused":
+        row["state"] = "refused"
+    if inbox.put(tx, row) is None:
+        return NOTHING
+    return StoredEvent(session.id, text_key="access.refused" if access == "refused" else None)
+
+
+def _store_stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
+    data = {"streams": list(incoming.streams), "at": incoming.event_time}
+    stored = inbox.put(tx, _row(session, incoming, "stop", now, data=data, variant=incoming.event_id))
+    return NOTHING if stored is None else StoredEvent(session.id)
+
+
+def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:
+    """Store an edit or a delete.
+
+    It changes a waiting message in place. If the message is being answered, an edit joins the turn and a delete stops
+    it. For an older message it becomes a note.
+    """
+    found = inbox.find(tx, incoming.team, incoming.channel, incoming.ts)
+    if found is None:
+        return NOTHING
+    row, state, turn = found
+    deleted = incoming.kind == "delete"
+    if row.kind == "command" and not deleted:
+        return _edit_command(tx, current, row, incoming, workspace) if state == "waiting" else NOTHING
+    if row.data.get("new") and (command := parse_command(incoming.text, workspace.bot_user)):
+        incoming = replace(incoming, text=command[1])
+    if state == "waiting":
+        if deleted:
+            inbox.mark(tx, [row.id], "deleted")
+        else:
+            addressed = row.addressed or is_addressed(incoming, workspace.bot_user)
+            inbox.rewrite(tx, row.id, incoming.text, addressed=addressed)
+        return StoredEvent(row.session)
+    if state != "taken" or row.kind == "command":
+        return NOTHING
+    session = sessions.load(tx, row.session)
+    at_work = turn == session.turn and session.phase in AT_WORK
+    # A deleted question takes its open calls with it, however old it is. An edit has no turn to join there.
+    has_open_calls = deleted and any(c.turn == turn and is_unsettled(c) for c in session.calls)
+    answering = turn if row.addressed and (at_work or has_open_calls) else None
+    stored = inbox.put(tx, _change_row(session, row, incoming, workspace.now(), answering))
+    return NOTHING if stored is None else StoredEvent(session.id)
+
+
+def _edit_command(
+    tx: Tx, session: Session | None, row: InboxRow, incoming: Incoming, workspace: Workspace
+) -> StoredEvent:
+    """Replace a waiting `!command` by its edited text."""
+    command = parse_command(incoming.text, workspace.bot_user)
+    if command is None or command[0] == "stop":
+        inbox.mark(tx, [row.id], "deleted")
+        return _store_message(tx, session, replace(incoming, kind="message"), workspace)
+    inbox.reword(tx, row.id, {**row.data, "word": command[0], "rest": command[1]})
+    return StoredEvent(row.session)
+
+
+def _change_row(
+    session: Session, row: InboxRow, incoming: Incoming, now: float, answering: int | None
+) -> dict[str, Any]:
+    """Return the row of an edit or a delete; `answering` is the turn that is answering the message, if one is."""
+    data = {"change": incoming.kind, "of": incoming.ts, "at": incoming.event_time}
+    variant = f"{incoming.kind}:{incoming.edited_ts or incoming.event_id}"
+    if incoming.kind == "delete" and answering is not None:
+        return _row(session, incoming, "stop", now, data={**data, "deleted": True, "turn": answering}, variant=variant)
+    joins = answering is not None and incoming.kind == "edit" and row.user == session.requester
+    return _row(
+        session,
+        incoming,
+        "message" if joins else "context",
+        now,
+        addressed=joins,
+        data=data,
+        variant=variant,
+        ts=incoming.edited_ts or incoming.ts,
+        user=row.user,
+    )
+
+
+def _row(session: Session, incoming: Incoming, kind: str, now: float, **values: Any) -> dict[str, Any]:
+    return {
+        "session": session.id,
+        "team": incoming.team,
+        "channel": incoming.channel,
+        "ts": incoming.ts,
+        "kind": kind,
+        "variant": "",
+        "event_id": incoming.event_id or None,
+        "user": incoming.user,
+        "text": incoming.text,
+        "addressed": False,
+        "access": "granted",
+        "state": "waiting",
+        "turn": None,
+        "data": {},
+        "received": now,
+        **values,
+    }

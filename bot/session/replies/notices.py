@@ -1,0 +1,65 @@
+"""Messages other than answers: notices in the thread, and messages that only one person sees."""
+
+import logging
+from collections.abc import Collection
+
+from bot.ports import Button
+from bot.session.services import Services
+from bot.texts import say
+from storage import deliveries
+from storage.database import StorageError
+from storage.records import Delivery, DeliveryState, Thread
+from tools.context import ChatError
+
+log = logging.getLogger(__name__)
+MAX_TRIES = 20  # about one a minute
+MAX_UNCERTAIN_TRIES = 3  # of an ephemeral message: nobody can look whether it was posted
+# Nothing can be posted there again (Slack: errors of chat.postMessage and conversations.replies).
+THREAD_GONE = {"thread_not_found", "channel_not_found", "is_archived"}
+
+
+async def tell(services: Services, thread: Thread, user: str, key: str, **values: str) -> None:
+    """Send a person a text that only they see. Never raises: it is sent once, and a failure is logged."""
+    try:
+        locale = await services.db.read(services.workspace.people.locale, thread.team, user)
+    except StorageError:
+        locale = "en-US"
+    try:
+        await services.chat.whisper(thread, user, say(key, locale, **values))
+    except ChatError as error:
+        log.info("ephemeral message not delivered", extra={"reason": error.code})
+
+
+async def deliver_notices(services: Services, session: str) -> None:
+    """Deliver the session's pending notices and ephemeral messages."""
+    for key, delivery in await services.db.read(deliveries.owed, session, services.workspace.team):
+        if delivery.kind in ("notice", "whisper"):
+            await deliver_notice(services, key, delivery)
+
+
+async def deliver_notice(services: Services, key: str, delivery: Delivery, standing: Collection[int] = ()) -> None:
+    """Deliver one message; `standing` are its parts that Slack already shows."""
+    text = delivery.content["text"]
+    try:
+        if delivery.kind == "whisper":
+            buttons = [Button(**b) for b in delivery.content.get("buttons", ())]
+            await services.chat.whisper(delivery.thread, delivery.content["user"], text, buttons)
+        else:
+            await services.chat.post(delivery.thread, text, key=key, standing=standing)
+    except ChatError as error:
+        record_failure(services, key, delivery, error)
+        return
+    # At once, not with the next commit: the next read must not find it pending.
+    await services.db.write(deliveries.settle, key, DeliveryState.SENT, services.now())
+
+
+def record_failure(services: Services, key: str, delivery: Delivery, error: ChatError) -> None:
+    """Count a failed try; give up after the last one, or if the thread is gone."""
+    log.warning("delivery failed", extra={"session": delivery.session, "reason": error.code})
+    unverifiable = error.uncertain and delivery.kind == "whisper"
+    limit = MAX_UNCERTAIN_TRIES if unverifiable else MAX_TRIES
+    if delivery.attempts + 1 >= limit or error.code in THREAD_GONE:
+        services.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, services.now(), error.code)
+        services.metrics.delivery(DeliveryState.FAILED)
+    else:
+        services.db.write_soon(deliveries.tried, key, services.now(), error.code)

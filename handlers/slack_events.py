@@ -1,0 +1,178 @@
+"""Events from Slack: validated here, and stored before Slack is acknowledged.
+
+Every event type is answered here, so that none is left unacknowledged.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from slack_bolt.response import BoltResponse
+
+from bot.session.intake.event_intake import EventIntake
+from storage.database import StorageError
+from storage.records import Incoming, PlaceKind
+from tools.slack_markup import clean
+
+log = logging.getLogger(__name__)
+PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
+PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}
+BOT_SUBTYPES = PERSON_SUBTYPES | {"bot_message"}
+MAX_TEXT = 100_000
+Body = Mapping[str, Any]
+
+
+class EventMiddleware:
+    """Bolt's global middleware: it stores events. Clicks and commands go on to their listeners."""
+
+    def __init__(self, intake: EventIntake) -> None:
+        self._intake = intake
+
+    async def __call__(self, body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse:  # noqa: A002 - Bolt injects by this name
+        if body.get("type") != "event_callback":
+            return await next()
+        try:
+            if (incoming := parse_event(body)) is not None:
+                await self._intake.receive(incoming)
+        except StorageError as error:
+            log.error("event not stored; Slack will send it again", extra={"reason": str(error)})
+            return BoltResponse(status=503)
+        return BoltResponse(status=200)
+
+
+def parse_event(body: Body) -> Incoming | None:
+    """Return the event of an envelope, or None if it changes nothing.
+
+    Joins, topic changes and unfurls change nothing. Neither does a payload without its required fields.
+    """
+    event = body.get("event")
+    if not isinstance(event, Mapping):
+        return None
+    match event.get("type"):
+        case "app_mention" | "message":
+            return _message(body, event)
+        case "agent_session_stopped":
+            return _stop(body, event)
+        case _:
+            return None
+
+
+def _message(body: Body, event: Body) -> Incoming | None:
+    subtype = event.get("subtype")
+    if subtype == "message_changed":
+        return _edit(body, event)
+    if subtype == "message_deleted":
+        return _delete(body, event)
+    bot = text_of(event, "bot_id")
+    author = text_of(event, "user") or bot
+    if subtype not in (BOT_SUBTYPES if bot else PERSON_SUBTYPES) or not author or not has_text(event, "channel", "ts"):
+        return None
+    profile = event.get("bot_profile")
+    root = text_of(event, "thread_ts") or event["ts"]
+    return Incoming(
+        **_envelope(body, event),
+        root=root,
+        ts=event["ts"],
+        kind="context" if bot else "message",
+        user=author,
+        author_name=text_of(event, "username") or (text_of(profile, "name") if isinstance(profile, Mapping) else ""),
+        text=_text_with_files(event),
+        top_level=root == event["ts"],
+    )
+
+
+def _edit(body: Body, event: Body) -> Incoming | None:
+    now, before = event.get("message"), event.get("previous_message")
+    if not isinstance(now, Mapping) or not has_text(now, "ts"):
+        return None
+    if now.get("subtype") == "tombstone":
+        return _deleted(body, event, now, before)
+    if now.get("bot_id") or not has_text(now, "user"):
+        return None
+    if isinstance(before, Mapping) and before.get("text") == now.get("text"):
+        return None  # an unfurl or a stream: the text is the same
+    edited = now.get("edited")
+    edited_ts = text_of(edited, "ts") if isinstance(edited, Mapping) else ""
+    return Incoming(
+        **_envelope(body, event),
+        root=text_of(now, "thread_ts") or now["ts"],
+        ts=now["ts"],
+        kind="edit",
+        user=now["user"],
+        text=_text_with_files(now),
+        edited_ts=edited_ts or text_of(event, "event_ts"),
+    )
+
+
+def _delete(body: Body, event: Body) -> Incoming | None:
+    before = event.get("previous_message")
+    ts = text_of(event, "deleted_ts") or (text_of(before, "ts") if isinstance(before, Mapping) else "")
+    return _deleted(body, event, {"ts": ts}, before) if ts else None
+
+
+def _deleted(body: Body, event: Body, message: Body, before: Any) -> Incoming | None:
+    old: Body = before if isinstance(before, Mapping) else {}
+    if old.get("bot_id"):
+        return None
+    return Incoming(
+        **_envelope(body, event),
+        root=text_of(old, "thread_ts") or text_of(message, "thread_ts") or message["ts"],
+        ts=message["ts"],
+        kind="delete",
+        user=text_of(old, "user"),
+    )
+
+
+def _stop(body: Body, event: Body) -> Incoming | None:
+    if not has_text(event, "channel", "thread_ts", "user"):
+        return None
+    streams = event.get("streaming_message_ts")
+    found = tuple(ts for ts in streams if isinstance(ts, str)) if isinstance(streams, list) else ()
+    at = text_of(event, "event_ts")
+    envelope = {**_envelope(body, event), "event_time": _seconds(at) or _seconds(str(body.get("event_time", "")))}
+    return Incoming(
+        **envelope, root=event["thread_ts"], ts=at or event["thread_ts"], kind="stop", user=event["user"], streams=found
+    )
+
+
+def _envelope(body: Body, event: Body) -> dict[str, Any]:
+    channel = text_of(event, "channel")
+    kind = PLACES.get(text_of(event, "channel_type"), "im" if channel.startswith("D") else "private")
+    return {
+        "team": text_of(body, "team_id") or text_of(event, "team"),
+        "channel": channel,
+        "place": kind,
+        "event_id": text_of(body, "event_id"),
+        "shared": body.get("is_ext_shared_channel") is True,
+        "event_time": _seconds(str(body.get("event_time", ""))),
+    }
+
+
+def _text_with_files(event: Body) -> str:
+    """Return the text with the names of attached files under it: files are not read, and the model is told so."""
+    text = text_of(event, "text")
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n[cut: the message had {len(text)} characters]"
+    files = event.get("files")
+    named = [f for f in files if isinstance(f, Mapping)] if isinstance(files, list) else []
+    return "\n".join(
+        [text, *(f"[attached file, not readable for you: {text_of(f, 'name') or 'unnamed'}]" for f in named)]
+    )
+
+
+def text_of(source: Body, key: str) -> str:
+    """Return a text field without characters that neither a database nor JSON can store; "" if it is no text."""
+    value = source.get(key)
+    return clean(value) if isinstance(value, str) else ""
+
+
+def has_text(source: Body, *keys: str) -> bool:
+    """Return True if each of these fields is a text and not empty."""
+    return all(text_of(source, key) for key in keys)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

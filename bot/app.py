@@ -136,7 +136,6 @@ class Hermes:
             rules=rules_of(config, self.chat.me.user, self.chat.me.team),
             known=PeopleCache(),
             now=self.now,
-            fence=int(time.time()),  # each start is later than the one before
             recall_limit=config.memory.recall_limit,
             prompt_version=version(settings.system_prompt),
             rule_for=self._policy.rule_for,

@@ -126,5 +126,4 @@ def _delivery(row: Any, team: str) -> Delivery:
         ts=row.ts,
         attempts=row.attempts,
         created=row.created,
-        approval=row.approval,
     )

@@ -11,7 +11,7 @@ from storage.records import Person, Place, PlaceKind
 
 
 def put_person(tx: Tx, person: Person) -> None:
-    """Store or refresh a person; what Hermes itself keeps about them (memory epoch and pause) stays as it is."""
+    """Store or refresh a person."""
     values = {
         "team": person.team,
         "id": person.id,

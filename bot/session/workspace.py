@@ -23,12 +23,11 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Given to every transaction. `fence` numbers the process; `rule_for(tool)` is policy's word."""
+    """Given to every transaction. `rule_for(tool)` is policy's word."""
 
     rules: Rules
     known: PeopleCache
     now: Clock
-    fence: int
     recall_limit: int
     prompt_version: str
     rule_for: Callable[[str], ApprovalRule]

@@ -88,7 +88,7 @@ def crash(tx: Tx, world: World, roots: list[str], first: int) -> None:
             continue
         opened = advance(tx, world, session)
         if number % 4 == 2:
-            deliveries.opened(tx, str(opened.answer_key), 0, root[:-1] + "9", world.now())
+            deliveries.record_ts(tx, str(opened.answer_key), 0, root[:-1] + "9", world.now())
         if number % 4 == 3:
             advance(tx, world, session, Replied(opened.session.turn, opened.session.step, "Good morning."))
 

@@ -71,7 +71,7 @@ async def test_an_open_approval_and_a_pending_answer_are_found_after_the_upgrade
             call = next((c.id for c in session.calls), "")
             approval = approvals.open_of_call(tx, call, TEAM)
             yield approval and (approval.tool, approval.arguments, approval.status)
-            yield [(d.content, d.state) for _, d in deliveries.owed(tx, session.id, TEAM)]
+            yield [(d.content, d.state) for _, d in deliveries.unfinished(tx, session.id, TEAM)]
 
     ids = [row["id"] for row in (await db.read(rows))["sessions"]]
     assert await db.read(lambda tx: list(look(tx))) == [

@@ -128,7 +128,7 @@ def _complete(
             content = {"interrupt": effect.reason, "by": effect.by}
         case _:
             content = {"pause": True}
-    deliveries.complete(tx, session.id, effect.turn, content, world.now())
+    deliveries.complete_answer(tx, session.id, effect.turn, content, world.now())
     done.acts.append(effect)
 
 

@@ -59,7 +59,7 @@ class _Transaction:
         owed = Delivery(
             0, session.id, session.turn, kind, session.thread, 0, content, DeliveryState.PENDING, None, 0, now
         )
-        deliveries.owe(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
+        deliveries.add(self.tx, owed, f"{session.id[:13]}-{kind}-{row.id}")
         self.notices = True
 
     def result(self, needs: Needs, successor: str | None) -> Advanced:
@@ -113,7 +113,7 @@ def advance(
     """
     work = _Transaction(tx, world, sessions.load(tx, session) if isinstance(session, str) else session)
     if isinstance(event, Resumed):
-        deliveries.inherit(tx, work.session.id)
+        deliveries.mark_interrupted(tx, work.session.id)
     if event is not None:
         work.feed(event)
     waiting = read_waiting(tx, world, work.session, tried)

@@ -44,7 +44,7 @@ async def tell(deps: Deps, thread: Thread, user: str, key: str, **values: str) -
 
 async def deliver_notices(deps: Deps, session: str) -> None:
     """Deliver the notices and whispers that are owed."""
-    for key, delivery in await deps.db.read(deliveries.owed, session, deps.world.rules.team):
+    for key, delivery in await deps.db.read(deliveries.unfinished, session, deps.world.rules.team):
         if delivery.kind in ("notice", "whisper"):
             await _notice(deps, key, delivery)
 
@@ -72,7 +72,7 @@ def _tried(deps: Deps, key: str, delivery: Delivery, error: ChatError) -> None:
         deps.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, deps.now(), error.code)
         deps.watch.delivery(DeliveryState.FAILED)
     else:
-        deps.db.write_soon(deliveries.tried, key, deps.now(), error.code)
+        deps.db.write_soon(deliveries.record_failed_attempt, key, deps.now(), error.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,14 @@ def read_takeovers(tx: Tx, found: list[str], team: str, known: PeopleCache) -> l
 def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover:
     session = sessions.load(tx, id_)
     cards = bool(approvals.unshown(tx, id_, team))
-    owed = tuple(deliveries.owed(tx, id_, team))
+    owed = tuple(deliveries.unfinished(tx, id_, team))
     if not owed:
         return Takeover(session, (), cards, "", frozenset(), "")
     # Slack's clock against Slack's: an answer stands below the message that it answers.
     answered = {d.turn for _, d in owed}
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
-    known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
+    known = deliveries.recorded_ts(tx, session.thread.channel, session.thread.root)
     locale, _ = listener(tx, people, session, "")
     names = {by: listener(tx, people, session, by)[1] for _, d in owed if (by := d.content.get("by"))}
     running = tuple(
@@ -158,7 +158,7 @@ async def _settle(
         return None
     for part, message in zip(parts, ours, strict=False):
         if part.ts is None:  # recorded now, it is not taken for another answer later
-            deps.db.write_soon(deliveries.opened, key, part.part, message.ts, deps.now())
+            deps.db.write_soon(deliveries.record_ts, key, part.part, message.ts, deps.now())
     return await _end_answer(deps, found, key, parts, ours)
 
 

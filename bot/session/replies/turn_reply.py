@@ -31,7 +31,7 @@ class _Keeper:
             await self._deps.db.write(enter_part, self._session, self._key, part, self._deps.now())
 
     def opened(self, part: int, ts: str) -> None:
-        self._deps.db.write_soon(deliveries.opened, self._key, part, ts, self._deps.now())
+        self._deps.db.write_soon(deliveries.record_ts, self._key, part, ts, self._deps.now())
 
 
 def answer_key(session: Session) -> str:
@@ -43,14 +43,14 @@ def owe_answer(tx: Tx, session: Session, now: float) -> str:
     """Enter the answer that a turn at work writes into; return its key."""
     key = answer_key(session)
     owed = Delivery(0, session.id, session.turn, "answer", session.thread, 0, {}, DeliveryState.PENDING, None, 0, now)
-    deliveries.owe(tx, owed, key)
+    deliveries.add(tx, owed, key)
     return key
 
 
 def enter_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
     """Enter a further message of an answer."""
     empty = DeliveryState.PENDING
-    deliveries.owe(
+    deliveries.add(
         tx, Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, empty, None, 0, now), key
     )
 
@@ -147,7 +147,9 @@ class TurnReply:
         except ChatError as error:
             if error.code != "stopped_by_user":  # that in the moment of its end: Slack shows it, and it stays so
                 log.warning("an answer is not delivered yet", extra={"session": session.id, "reason": error.code})
-                self._deps.db.write_soon(deliveries.tried, answer.key or "", self._deps.now(), error.code)
+                self._deps.db.write_soon(
+                    deliveries.record_failed_attempt, answer.key or "", self._deps.now(), error.code
+                )
                 self._deps.watch.delivery("tried")
                 return
         self._deps.db.write_later(deliveries.settle, answer.key or "", DeliveryState.SENT, self._deps.now())

@@ -80,7 +80,7 @@ async def test_an_open_approval_and_a_pending_answer_are_found_after_the_upgrade
         None,
         [({"text": "All of it, to the end."}, DeliveryState.SENDING)],
     ]
-    assert len(await db.read(sessions.owed)) == 1
+    assert len(await db.read(sessions.unfinished)) == 1
 
 
 async def test_a_memory_is_found_by_its_words_after_the_upgrade(db: Database) -> None:

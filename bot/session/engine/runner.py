@@ -59,7 +59,7 @@ class Runner:
 
         At the start it is all that an earlier process owed, later what failed to be looked up or delivered.
         """
-        return await self._take_over(await self.deps.db.read(sessions.owed))
+        return await self._take_over(await self.deps.db.read(sessions.unfinished))
 
     async def _take_over(self, owed: list[str]) -> int:
         idle = [s for s in owed if s not in self._actors]

@@ -121,11 +121,11 @@ def store(tx: Tx, session: str, learnt: Learnt, world: World, now: float) -> lis
     state = sessions.load(tx, session)
     if learnt.place is not None:
         world.known.learn_place(tx, learnt.place, now)
-        sessions.put(tx, session, kind=learnt.place.kind, shared=learnt.place.shared)
+        sessions.set_columns(tx, session, kind=learnt.place.kind, shared=learnt.place.shared)
     if learnt.history is not None:
         _keep_history(tx, state, learnt.history, world.rules, now)
     if learnt.history is not None or "history" in learnt.tried:
-        sessions.put(tx, session, hydrated=True)
+        sessions.set_columns(tx, session, hydrated=True)
     if "history" in learnt.tried:
         _note(tx, state, now)
     refused = []

@@ -53,7 +53,7 @@ def read_packet(tx: Tx, session: str, number: int, known: PeopleCache) -> Packet
 
 def packet_of(tx: Tx, state: Session, turn: Turn, known: PeopleCache) -> Packet:
     """Read what a request needs beside a session and a turn that are at hand."""
-    beside = sessions.context_of(tx, state.id)
+    beside = sessions.summary_and_fields(tx, state.id)
     person = known.person(tx, state.thread.team, turn.requester)
     where = known.place(tx, state.thread.team, state.thread.channel)
     memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()
@@ -160,7 +160,7 @@ async def compact(deps: Deps, packet: Packet, keep_tokens: float) -> Packet:
     old = [e for e in packet.entries if e.seq <= upto]
     summary = await compaction.summarise(deps.model, earlier, old, deps.settings.reflection_model, room)
     summary["shed"] = max((e.seq for e in packet.entries if e.turn < packet.turn.number), default=0)
-    await deps.db.write(sessions.put, packet.session.id, summary=summary, summary_seq=upto)
+    await deps.db.write(sessions.set_columns, packet.session.id, summary=summary, summary_seq=upto)
     log.info("a transcript was compacted", extra={"session": packet.session.id, "upto": upto, "entries": len(old)})
     return await deps.db.read(read_packet, packet.session.id, packet.turn.number, deps.world.known)
 

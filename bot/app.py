@@ -252,7 +252,7 @@ class Hermes:
 
 
 def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
-    return Stored(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
+    return Stored(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
 
 
 async def _undivided(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

@@ -12,7 +12,7 @@ from storage.tables import approvals, votes
 _BY_ID = select(approvals).where(approvals.c.id == bindparam("id"))
 
 
-def ask(tx: Tx, approval: Approval) -> None:
+def add(tx: Tx, approval: Approval) -> None:
     """Open an approval; its card is owed from now on."""
     tx.execute(
         insert(approvals).values(
@@ -80,14 +80,14 @@ def expired(tx: Tx, now: float, team: str) -> list[Approval]:
     return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
-def unshown(tx: Tx, session: str, team: str) -> list[Approval]:
+def with_outdated_card(tx: Tx, session: str, team: str) -> list[Approval]:
     """Return a session's approvals whose card is not posted or shows an older status."""
     stale = or_(approvals.c.shown_status.is_(None), approvals.c.shown_status != approvals.c.status)
     query = select(approvals).where(approvals.c.session == session, stale).order_by(approvals.c.created)
     return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
-def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
+def record_card(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
     """Record which status the card in Slack shows; None: one that is out of date already."""
     values: dict[str, Any] = {"shown_status": status}
     if message_ts is not None:
@@ -95,7 +95,7 @@ def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> 
     tx.execute(update(approvals).where(approvals.c.id == approval).values(**values))
 
 
-def settled(tx: Tx) -> dict[str, int]:
+def count_settled(tx: Tx) -> dict[str, int]:
     """Return how many approvals were settled, by how."""
     found = select(approvals.c.status, func.count()).where(approvals.c.status != "open").group_by(approvals.c.status)
     return {row[0]: row[1] for row in tx.execute(found)}

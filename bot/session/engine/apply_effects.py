@@ -179,7 +179,7 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
     first = approvals.first_of_call(tx, call.id, session.thread.team)
     rule: ApprovalRule = effect.rule or (first.rule if first else world.rule_for(call.name))
     now = world.now()
-    approvals.ask(
+    approvals.add(
         tx,
         Approval(
             id=secrets.token_urlsafe(12),

@@ -131,7 +131,7 @@ def advance(
 def _cards_are_stale(work: _Transaction) -> bool:
     """Tell whether a vote was cast that no card shows yet."""
     asked = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in work.session.calls)
-    return asked and bool(approvals.unshown(work.tx, work.session.id, work.session.thread.team))
+    return asked and bool(approvals.with_outdated_card(work.tx, work.session.id, work.session.thread.team))
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:

@@ -100,7 +100,7 @@ def read_takeovers(tx: Tx, found: list[str], team: str, known: PeopleCache) -> l
 
 def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover:
     session = sessions.load(tx, id_)
-    cards = bool(approvals.unshown(tx, id_, team))
+    cards = bool(approvals.with_outdated_card(tx, id_, team))
     owed = tuple(deliveries.unfinished(tx, id_, team))
     if not owed:
         return Takeover(session, (), cards, "", frozenset(), "")

@@ -203,7 +203,7 @@ def _ask(tx: Tx, world: World, session: Session, effect: do.AskApproval, done: A
 def _outcome(tx: Tx, world: World, session: Session, effect: do.PutOutcome, done: Applied) -> None:
     data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
     loud = not effect.quiet
-    inbox.leave(tx, session, "outcome", effect.call, data, world.now(), text=effect.result, addressed=loud)
+    inbox.put_internal(tx, session, "outcome", effect.call, data, world.now(), text=effect.result, addressed=loud)
 
 
 _WRITERS: dict[type, Callable[[Tx, World, Session, Any, Applied], None]] = {

@@ -193,5 +193,7 @@ def _obey(work: _Transaction, row: InboxRow, partial: str) -> str | None:
     inbox.move(work.tx, session.id, successor.id)
     if said := row.data["rest"]:  # "!new and now tell me …": the rest is the first message of the new one
         about = {"new": True}
-        inbox.leave(work.tx, successor, "message", "", about, now, user=row.user, text=said, addressed=True, ts=row.ts)
+        inbox.put_internal(
+            work.tx, successor, "message", "", about, now, user=row.user, text=said, addressed=True, ts=row.ts
+        )
     return successor.id

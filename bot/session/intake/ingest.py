@@ -61,7 +61,7 @@ def _message(
     row = _row(session, incoming, "message", now, addressed=heard and not full, access=access)
     if access == "refused" and heard:
         row["state"] = "refused"
-    told = heard and session.phase in AT_WORK and inbox.waits(tx, session.id, incoming.user)
+    told = heard and session.phase in AT_WORK and inbox.has_waiting(tx, session.id, incoming.user)
     if inbox.put(tx, row) is None:
         return NOTHING
     return Received(session.id, heard, _tell(session, incoming.user, access, full, told) if heard else None)
@@ -122,7 +122,7 @@ def _changed(
         if deleted:
             inbox.mark(tx, [row.id], "deleted")
         else:
-            inbox.rewrite(tx, row.id, incoming.text, addressed=row.addressed or addressed(incoming, rules.me))
+            inbox.replace_text(tx, row.id, incoming.text, addressed=row.addressed or addressed(incoming, rules.me))
         return Received(row.session)
     if state != "taken" or row.kind == "command":
         return NOTHING
@@ -149,7 +149,7 @@ def _reworded(
     if word is None or word[0] == "stop":
         inbox.mark(tx, [row.id], "deleted")
         return _message(tx, session, replace(incoming, kind="message"), rules, known, now)
-    inbox.reword(tx, row.id, {**row.data, "word": word[0], "rest": word[1]})
+    inbox.replace_data(tx, row.id, {**row.data, "word": word[0], "rest": word[1]})
     return Received(row.session)
 
 

@@ -75,7 +75,7 @@ def settle(tx: Tx, world: World, found: Approval, verdict: str, by: tuple[str, .
         return False
     data = {"call": found.call, "verdict": verdict, "by": list(by), "approval": found.id}
     session = sessions.load(tx, found.session)
-    inbox.leave(tx, session, "verdict", found.id, data, world.now(), user=by[-1] if by else "")
+    inbox.put_internal(tx, session, "verdict", found.id, data, world.now(), user=by[-1] if by else "")
     return True
 
 
@@ -105,4 +105,4 @@ def stop_here(tx: Tx, world: World, team: str, channel: str, user: str) -> list[
 def leave_stop(tx: Tx, world: World, session: str, user: str) -> None:
     """Leave a stop of the turn that is active now."""
     state, now = sessions.load(tx, session), world.now()
-    inbox.leave(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)
+    inbox.put_internal(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)

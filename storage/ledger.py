@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-def enter(tx: Tx, call: ToolCall, now: float) -> None:
+def add(tx: Tx, call: ToolCall, now: float) -> None:
     """Enter a call; with one in state `running` its first attempt, which is dispatched after this commit."""
     running = call.state is CallState.RUNNING
     row = {name: getattr(call, name) for name in COLUMNS}
@@ -37,7 +37,7 @@ def enter(tx: Tx, call: ToolCall, now: float) -> None:
         tx.execute(_FIRST, first)
 
 
-def start(tx: Tx, call: str, now: float) -> int:
+def start_attempt(tx: Tx, call: str, now: float) -> int:
     """Record that the next attempt is about to be dispatched; return its number."""
     last = tx.execute(select(func.max(attempts.c.number)).where(attempts.c.call == call)).scalar()
     number = (last or 0) + 1
@@ -47,11 +47,11 @@ def start(tx: Tx, call: str, now: float) -> int:
     return number
 
 
-def retry(tx: Tx, call: str, now: float) -> int:
+def retry_attempt(tx: Tx, call: str, now: float) -> int:
     """Record that the running attempt failed and the next is about to be dispatched with the same key."""
     failed = {"key_": call, "state": CallState.FAILED, "finished": now, "error": "tried again"}
     tx.execute(_END, failed)
-    return start(tx, call, now)
+    return start_attempt(tx, call, now)
 
 
 def settle(
@@ -71,7 +71,7 @@ def get(tx: Tx, call: str) -> ToolCall:
     return _call(row)
 
 
-def unknown(tx: Tx, session: str) -> frozenset[str]:
+def unknown_hashes(tx: Tx, session: str) -> frozenset[str]:
     """Return the argument hashes of the session's calls whose outcome nobody knows."""
     return frozenset(tx.execute(_UNKNOWN, {"session": session}).scalars())
 

@@ -94,7 +94,7 @@ def _rest_turn(tx: Tx, world: World, session: Session, effect: do.RestTurn | do.
 
 
 def _start(tx: Tx, world: World, session: Session, effect: do.StartAttempt, done: Applied) -> None:
-    ledger.start(tx, effect.call, world.now())
+    ledger.start_attempt(tx, effect.call, world.now())
 
 
 def _set_call(tx: Tx, world: World, session: Session, effect: do.SetCall, done: Applied) -> None:
@@ -166,7 +166,7 @@ def _plan(tx: Tx, world: World, session: Session, effect: do.PlanCall, done: App
         result=effect.result,
         repaired=review.repaired,
     )
-    ledger.enter(tx, row, world.now())
+    ledger.add(tx, row, world.now())
 
 
 def _idempotency_key(session: Session, call: Proposed) -> str:

@@ -58,7 +58,7 @@ def packet_of(tx: Tx, state: Session, turn: Turn, known: PeopleCache) -> Packet:
     where = known.place(tx, state.thread.team, state.thread.channel)
     memories = recall.again(tx, person, where, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, beside["summary_seq"])
-    return Packet(state, beside, entries, turn, person, where, memories, ledger.unknown(tx, state.id))
+    return Packet(state, beside, entries, turn, person, where, memories, ledger.unknown_hashes(tx, state.id))
 
 
 async def ask(

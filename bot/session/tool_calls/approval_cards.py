@@ -23,7 +23,7 @@ def read_cards(tx: Tx, session: str, team: str, known: PeopleCache) -> list[Appr
         call = ledger.get(tx, approval.call)
         locale = known.locale(tx, team, approval.requester)
         notes = [say("approval.repaired", locale)] if call.repaired else []
-        earlier = ledger.unknown(tx, session) if approval.kind == "approval" else frozenset()
+        earlier = ledger.unknown_hashes(tx, session) if approval.kind == "approval" else frozenset()
         if call.arguments_hash in earlier:
             notes.append(say("approval.equal_unknown", locale))
         names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := known.person(tx, team, u))}

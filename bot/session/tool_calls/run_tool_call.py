@@ -86,7 +86,7 @@ async def run_tool(
     )
 
     async def again(_: int) -> None:
-        await deps.db.write(ledger.retry, act.call, deps.now())
+        await deps.db.write(ledger.retry_attempt, act.call, deps.now())
 
     outcome = await deps.executor.run(tool, dispatch.call, context, on_attempt=again, cancel=cancel)
     show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)

@@ -141,7 +141,7 @@ def _account(deps: Deps, packet: Packet, act: AskModel, reply: ModelReply, secon
     deps.watch.tokens(use.prompt, use.completion, use.cached)
     row = {"turn": act.turn, "model": reply.model, "prompt": use.prompt, "completion": use.completion}
     more = {"cached": use.cached, "seconds": seconds, "at": deps.now()}
-    deps.db.write_later(turns.used, packet.session.id, act.step, {**row, **more})
+    deps.db.write_later(turns.add_usage, packet.session.id, act.step, {**row, **more})
 
 
 def _estimate(packet: Packet) -> int:

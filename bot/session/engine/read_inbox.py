@@ -35,7 +35,7 @@ def read_waiting(tx: Tx, world: World, session: Session, tried: frozenset[str]) 
     needs = _needs(tx, world, session, said, known, tried)
     if askers:
         needs = replace(needs, people=tuple(sorted({*needs.people, *askers})), now=True)
-    newest = transcripts.newest_source(tx, session.id) if said else None
+    newest = transcripts.newest_source_ts(tx, session.id) if said else None
     items: list[Item] = []
     for row in rows:
         if row.kind == "outcome":

@@ -21,7 +21,7 @@ def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> 
     tx.execute(update(occurrences).where(this).values(finished=now, report=report))
 
 
-def newest(tx: Tx, job: str) -> float | None:
+def newest_due(tx: Tx, job: str) -> float | None:
     """Return when the newest occurrence taken was due; None for a job that never had one."""
     return tx.execute(select(func.max(occurrences.c.due)).where(occurrences.c.job == job)).scalar()
 

@@ -181,7 +181,7 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     return len(deleted)
 
 
-def used(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
+def record_use(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
     """Count one use of each of these memories of the owner."""
     these = and_(mine(team, owner), memories.c.id.in_(ids))
     tx.execute(update(memories).where(these).values(hits=memories.c.hits + 1, last_used=now))
@@ -311,7 +311,7 @@ def unused(
     return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
-def outlived(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
+def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
     """Return memories of any status that were not touched since `since`."""
     query = select(memories).where(mine(team, owner), _touched() < since)
     return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))

@@ -69,7 +69,7 @@ async def test_nobody_finds_reads_lists_changes_or_forgets_what_belongs_to_anoth
 
     def try_all(tx: Tx) -> list[object]:
         memories.change(tx, theirs, words="stolen", content_hash="x", event="edited", actor="UBEN")
-        memories.used(tx, "T1", "UBEN", [mine.id], NOW)
+        memories.record_use(tx, "T1", "UBEN", [mine.id], NOW)
         return [
             find(tx, "UBEN", "walnut"),
             memories.get(tx, "T1", "UBEN", mine.short_id),
@@ -143,8 +143,8 @@ async def test_an_edit_is_found_by_its_new_words_only(db: Database) -> None:
 
 async def test_use_is_counted_and_dated(db: Database) -> None:
     memory = await db.write(keep, note("x marks the spot"))
-    await db.write(memories.used, "T1", "UANN", [memory.id], NOW + 5)
-    await db.write(memories.used, "T1", "UANN", [memory.id], NOW + 9)
+    await db.write(memories.record_use, "T1", "UANN", [memory.id], NOW + 5)
+    await db.write(memories.record_use, "T1", "UANN", [memory.id], NOW + 9)
     found = await db.read(memories.get, "T1", "UANN", memory.short_id)
     assert found is not None
     assert (found.hits, found.last_used) == (2, NOW + 9)

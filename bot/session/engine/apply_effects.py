@@ -140,7 +140,7 @@ def _recall(tx: Tx, world: World, session: Session, done: Applied) -> tuple[int,
     found = recall.recall(tx, person, place, asked, world.recall_limit, world.now())
     ids = tuple(m.id for m in found)
     if ids:
-        memories.used(tx, session.thread.team, session.requester, ids, world.now())
+        memories.record_use(tx, session.thread.team, session.requester, ids, world.now())
     return ids
 
 

@@ -43,8 +43,9 @@ from bot.slack.slack_chat import SlackChat
 from handlers.listeners import register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
-from storage.database import Database, StorageError, Tx, sqlite_path
+from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
+from storage.sqlite import sqlite_path
 from tools.context import ChatError, Clock
 from tools.declaration import Tool
 from tools.executor import Executor

@@ -4,12 +4,13 @@ from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, func, insert, or_, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from storage.records import Approval, ApprovalRule, Thread
+from storage.sqlite import upsert
 from storage.tables import approvals, votes
 
 _BY_ID = select(approvals).where(approvals.c.id == bindparam("id"))
+_VOTE = upsert(votes, ["approval", "user"], ["verdict", "at"])
 
 
 def add(tx: Tx, approval: Approval) -> None:
@@ -44,9 +45,7 @@ def get(tx: Tx, approval: str, team: str) -> Approval | None:
 
 def vote(tx: Tx, approval: str, user: str, verdict: str, now: float) -> None:
     """Record a person's vote, which the card has to show; their newest one counts."""
-    new = upsert(votes).values(approval=approval, user=user, verdict=verdict, at=now)
-    keys = ["approval", "user"]
-    tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"verdict": verdict, "at": now}))
+    tx.execute(_VOTE, {"approval": approval, "user": user, "verdict": verdict, "at": now})
     tx.execute(update(approvals).where(approvals.c.id == approval).values(shown_status=None))
 
 

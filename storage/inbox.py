@@ -6,17 +6,17 @@ from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, case, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from storage.records import InboxRow, Session, Thread
+from storage.sqlite import upsert
 from storage.tables import inbox, sessions
 
-_NEW = insert(inbox)
 # A mention and its message are one row: whichever comes second only adds that it was addressed.
-_PUT = _NEW.on_conflict_do_update(
-    index_elements=["team", "channel", "ts", "kind", "variant"],
-    set_={"addressed": True},
-    where=_NEW.excluded.addressed > inbox.c.addressed,
+_PUT = upsert(
+    inbox,
+    ["team", "channel", "ts", "kind", "variant"],
+    ["addressed"],
+    when=lambda new: new.addressed > inbox.c.addressed,
 ).returning(inbox.c.id)
 _WAITING = (
     select(inbox)

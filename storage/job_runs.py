@@ -3,16 +3,17 @@
 from typing import Any
 
 from sqlalchemy import func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from storage.database import Tx
+from storage.sqlite import insert_or_ignore
 from storage.tables import occurrences
+
+_CLAIM = insert_or_ignore(occurrences)
 
 
 def claim(tx: Tx, job: str, due: float, now: float) -> bool:
     """Take one occurrence of a job; False when it was taken before, by this process or another."""
-    values = {"job": job, "due": due, "claimed": now}
-    return bool(tx.execute(insert(occurrences).values(values).on_conflict_do_nothing()).rowcount)
+    return bool(tx.execute(_CLAIM, {"job": job, "due": due, "claimed": now}).rowcount)
 
 
 def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> None:

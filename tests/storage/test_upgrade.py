@@ -85,7 +85,7 @@ async def test_an_open_approval_and_a_pending_answer_are_found_after_the_upgrade
 
 async def test_a_memory_is_found_by_its_words_after_the_upgrade(db: Database) -> None:
     await migrate(db)
-    found = await db.read(memories.search, TEAM, USER, '"coffee"', limit=3, audiences=None, live=None)
+    found = await db.read(memories.search, TEAM, USER, ["coffee"], limit=3, audiences=None, live=None)
     assert [hit.memory.content for hit in found] == ["I like black coffee"]
 
 

@@ -44,8 +44,9 @@ from bot.slack.slack_chat import SlackChat
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
-from storage.database import Database, StorageError, Tx, sqlite_path
+from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
+from storage.sqlite import sqlite_path
 from tools.context import ChatError, Clock
 from tools.declaration import Tool
 from tools.executor import Executor
@@ -163,7 +164,6 @@ class Hermes:
             commands=self._commands,
             recall_limit=self.config.memory.recall_limit,
             prompt_version=prompt_version(system_prompt),
-            fence=int(time.time()),  # each start is later than the one before
         )
 
     async def _accept_events(self) -> None:
@@ -262,7 +262,7 @@ class Hermes:
 
 
 def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
-    return Stored(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
+    return Stored(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
 
 
 async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

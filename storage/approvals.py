@@ -4,15 +4,16 @@ from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, func, insert, or_, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from storage.records import Approval, ApprovalRule, Thread
+from storage.sqlite import upsert
 from storage.tables import approvals, votes
 
 _BY_ID = select(approvals).where(approvals.c.id == bindparam("id"))
+_VOTE = upsert(votes, ["approval", "user"], ["verdict", "at"])
 
 
-def ask(tx: Tx, approval: Approval) -> None:
+def add(tx: Tx, approval: Approval) -> None:
     """Open an approval; its card is owed from now on."""
     tx.execute(
         insert(approvals).values(
@@ -44,9 +45,7 @@ def get(tx: Tx, approval: str, team: str) -> Approval | None:
 
 def vote(tx: Tx, approval: str, user: str, verdict: str, now: float) -> None:
     """Record a person's vote, which the card has to show; their newest one counts."""
-    new = upsert(votes).values(approval=approval, user=user, verdict=verdict, at=now)
-    keys = ["approval", "user"]
-    tx.execute(new.on_conflict_do_update(index_elements=keys, set_={"verdict": verdict, "at": now}))
+    tx.execute(_VOTE, {"approval": approval, "user": user, "verdict": verdict, "at": now})
     tx.execute(update(approvals).where(approvals.c.id == approval).values(shown_status=None))
 
 
@@ -80,14 +79,14 @@ def expired(tx: Tx, now: float, team: str) -> list[Approval]:
     return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
-def unshown(tx: Tx, session: str, team: str) -> list[Approval]:
+def with_outdated_card(tx: Tx, session: str, team: str) -> list[Approval]:
     """Return a session's approvals whose card is not posted or shows an older status."""
     stale = or_(approvals.c.shown_status.is_(None), approvals.c.shown_status != approvals.c.status)
     query = select(approvals).where(approvals.c.session == session, stale).order_by(approvals.c.created)
     return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
-def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
+def record_card(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
     """Record which status the card in Slack shows; None: one that is out of date already."""
     values: dict[str, Any] = {"shown_status": status}
     if message_ts is not None:
@@ -95,7 +94,7 @@ def shown(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> 
     tx.execute(update(approvals).where(approvals.c.id == approval).values(**values))
 
 
-def settled(tx: Tx) -> dict[str, int]:
+def count_settled(tx: Tx) -> dict[str, int]:
     """Return how many approvals were settled, by how."""
     found = select(approvals.c.status, func.count()).where(approvals.c.status != "open").group_by(approvals.c.status)
     return {row[0]: row[1] for row in tx.execute(found)}

@@ -49,7 +49,7 @@ _SETTLE = (
 )
 
 
-def owe(tx: Tx, delivery: Delivery, key: str) -> None:
+def add(tx: Tx, delivery: Delivery, key: str) -> None:
     """Enter a delivery; `key` marks the message in Slack."""
     values = {
         "session": delivery.session,
@@ -69,17 +69,17 @@ def owe(tx: Tx, delivery: Delivery, key: str) -> None:
     tx.execute(_OWE, values)
 
 
-def opened(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
+def record_ts(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
     """Record the ts of a message as soon as Slack has given it."""
     tx.execute(_OPENED, {"key_": key, "part_": part, "ts": ts, "updated": now})
 
 
-def complete(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
+def complete_answer(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
     """Record what a turn's open answer says as a whole: from now on it is owed even if this process ends."""
     tx.execute(_COMPLETE, {"s": session, "t": turn, "content": content, "updated": now})
 
 
-def inherit(tx: Tx, session: str) -> None:
+def mark_interrupted(tx: Tx, session: str) -> None:
     """Answers that an earlier process left open are over: what their turn says from now on belongs to another."""
     mine = (deliveries.c.session == session, deliveries.c.kind == "answer")
     pending = deliveries.c.state == DeliveryState.PENDING
@@ -91,18 +91,18 @@ def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None
     tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
-def tried(tx: Tx, key: str, now: float, error: str) -> None:
+def record_failed_attempt(tx: Tx, key: str, now: float, error: str) -> None:
     """Record a failed try; the delivery is owed still."""
     values = {"attempts": deliveries.c.attempts + 1, "error": error, "updated": now}
     tx.execute(update(deliveries).where(deliveries.c.key == key, deliveries.c.state.in_(OWED)).values(**values))
 
 
-def owed(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
+def unfinished(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
     """Return (key, delivery) of what is owed and uncertain, oldest first."""
     return [(row.key, _delivery(row, team)) for row in tx.execute(_OWED, {"of": session})]
 
 
-def known_ts(tx: Tx, channel: str, root: str) -> set[str]:
+def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
     """Return the ts of every message in the thread that is recorded as ours."""
     return set(tx.execute(_KNOWN, {"in_channel": channel, "below": root}).scalars())
 
@@ -126,5 +126,4 @@ def _delivery(row: Any, team: str) -> Delivery:
         ts=row.ts,
         attempts=row.attempts,
         created=row.created,
-        approval=row.approval,
     )

@@ -6,17 +6,17 @@ from typing import Any
 
 from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, case, func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from storage.records import InboxRow, Session, Thread
+from storage.sqlite import upsert
 from storage.tables import inbox, sessions
 
-_NEW = insert(inbox)
 # A mention and its message are one row: whichever comes second only adds that it was addressed.
-_PUT = _NEW.on_conflict_do_update(
-    index_elements=["team", "channel", "ts", "kind", "variant"],
-    set_={"addressed": True},
-    where=_NEW.excluded.addressed > inbox.c.addressed,
+_PUT = upsert(
+    inbox,
+    ["team", "channel", "ts", "kind", "variant"],
+    ["addressed"],
+    when=lambda new: new.addressed > inbox.c.addressed,
 ).returning(inbox.c.id)
 _WAITING = (
     select(inbox)
@@ -45,7 +45,7 @@ def put(tx: Tx, row: dict[str, Any]) -> int | None:
     return tx.execute(_PUT, row).scalar()
 
 
-def leave(
+def put_internal(
     tx: Tx,
     session: Session,
     kind: str,
@@ -117,12 +117,12 @@ def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int |
     return None if row is None else (_row(row), row.state, row.turn)
 
 
-def rewrite(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
+def replace_text(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
     """Replace a waiting message's text by its edit."""
     tx.execute(update(inbox).where(inbox.c.id == row).values(text=text, addressed=addressed))
 
 
-def reword(tx: Tx, row: int, data: dict[str, Any]) -> None:
+def replace_data(tx: Tx, row: int, data: dict[str, Any]) -> None:
     """Replace what a waiting command says by its edit."""
     tx.execute(update(inbox).where(inbox.c.id == row).values(data=data))
 
@@ -132,7 +132,7 @@ def count_waiting(tx: Tx, session: str) -> int:
     return tx.execute(_COUNT, {"session": session}).scalar_one()
 
 
-def waits(tx: Tx, session: str, user: str) -> bool:
+def has_waiting(tx: Tx, session: str, user: str) -> bool:
     """Tell whether a message of this person waits to be answered."""
     return tx.execute(_WAITS, {"session": session, "user_": user}).first() is not None
 

@@ -3,16 +3,17 @@
 from typing import Any
 
 from sqlalchemy import func, select, update
-from sqlalchemy.dialects.sqlite import insert
 
 from storage.database import Tx
+from storage.sqlite import insert_or_ignore
 from storage.tables import occurrences
+
+_CLAIM = insert_or_ignore(occurrences)
 
 
 def claim(tx: Tx, job: str, due: float, now: float) -> bool:
     """Take one occurrence of a job; False when it was taken before, by this process or another."""
-    values = {"job": job, "due": due, "claimed": now}
-    return bool(tx.execute(insert(occurrences).values(values).on_conflict_do_nothing()).rowcount)
+    return bool(tx.execute(_CLAIM, {"job": job, "due": due, "claimed": now}).rowcount)
 
 
 def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> None:
@@ -21,7 +22,7 @@ def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> 
     tx.execute(update(occurrences).where(this).values(finished=now, report=report))
 
 
-def newest(tx: Tx, job: str) -> float | None:
+def newest_due(tx: Tx, job: str) -> float | None:
     """Return when the newest occurrence taken was due; None for a job that never had one."""
     return tx.execute(select(func.max(occurrences.c.due)).where(occurrences.c.job == job)).scalar()
 

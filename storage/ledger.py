@@ -27,31 +27,31 @@ COLUMNS = (
 )
 
 
-def enter(tx: Tx, call: ToolCall, fence: int, now: float) -> None:
+def add(tx: Tx, call: ToolCall, now: float) -> None:
     """Enter a call; with one in state `running` its first attempt, which is dispatched after this commit."""
     running = call.state is CallState.RUNNING
     row = {name: getattr(call, name) for name in COLUMNS}
     tx.execute(_ENTER, {**row, "attempt": int(running), "created": now, "updated": now})
     if running:
-        first = {"call": call.id, "number": 1, "state": CallState.RUNNING, "fence": fence, "started": now}
+        first = {"call": call.id, "number": 1, "state": CallState.RUNNING, "started": now}
         tx.execute(_FIRST, first)
 
 
-def start(tx: Tx, call: str, fence: int, now: float) -> int:
+def start_attempt(tx: Tx, call: str, now: float) -> int:
     """Record that the next attempt is about to be dispatched; return its number."""
     last = tx.execute(select(func.max(attempts.c.number)).where(attempts.c.call == call)).scalar()
     number = (last or 0) + 1
     mine = tool_calls.c.id == call
     tx.execute(update(tool_calls).where(mine).values(state=CallState.RUNNING, attempt=number, updated=now))
-    tx.execute(_FIRST, {"call": call, "number": number, "state": CallState.RUNNING, "fence": fence, "started": now})
+    tx.execute(_FIRST, {"call": call, "number": number, "state": CallState.RUNNING, "started": now})
     return number
 
 
-def retry(tx: Tx, call: str, fence: int, now: float) -> int:
+def retry_attempt(tx: Tx, call: str, now: float) -> int:
     """Record that the running attempt failed and the next is about to be dispatched with the same key."""
     failed = {"key_": call, "state": CallState.FAILED, "finished": now, "error": "tried again"}
     tx.execute(_END, failed)
-    return start(tx, call, fence, now)
+    return start_attempt(tx, call, now)
 
 
 def settle(
@@ -71,7 +71,7 @@ def get(tx: Tx, call: str) -> ToolCall:
     return _call(row)
 
 
-def unknown(tx: Tx, session: str) -> frozenset[str]:
+def unknown_hashes(tx: Tx, session: str) -> frozenset[str]:
     """Return the argument hashes of the session's calls whose outcome nobody knows."""
     return frozenset(tx.execute(_UNKNOWN, {"session": session}).scalars())
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, or_, select, update
 
+from storage import sqlite
 from storage.database import Tx
 from storage.memory_events import last_added, record
 from storage.memory_tables import memories
@@ -50,7 +51,7 @@ def add(
         short_id = draw()
     stored = replace(memory, id=_next_id(tx), short_id=short_id)
     tx.execute(memories.insert().values(id=stored.id, **_values(stored, content_hash)))
-    _index(tx, stored, words)
+    sqlite.index_words(tx, stored.id, stored.team, stored.owner, words)
     record(tx, stored, "added", actor, stored.created)
     return stored
 
@@ -95,25 +96,28 @@ def has_any(tx: Tx, team: str, owner: str) -> bool:
 
 
 def search(
-    tx: Tx, team: str, owner: str, match: str, *, limit: int, audiences: Sequence[Audience] | None, live: float | None
+    tx: Tx,
+    team: str,
+    owner: str,
+    terms: Sequence[str],
+    *,
+    limit: int,
+    audiences: Sequence[Audience] | None,
+    live: float | None,
 ) -> list[Hit]:
-    """Return the owner's best hits for an FTS5 query, the best first.
+    """Return the owner's memories with any of these terms, the best first; a term that ends in `*` matches prefixes.
 
-    `match` is a query over the column `words`. `audiences` restricts to these (None: all of the owner's). `live`
-    restricts to active memories that have not ended at that time; without it archived ones are found as well.
+    `audiences` restricts to these (None: all of the owner's). `live` restricts to active memories that have not ended
+    at that time; without it archived ones are found as well.
     """
-    if not match:
+    if not terms:
         return []
-    fts = text(
-        "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
-        " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
-    ).columns(memories.c.id)
-    found = fts.bindparams(match=f'owner : "{owner_token(team, owner)}" AND words : ({match})').subquery("found")
+    found = sqlite.search_words(team, owner, terms)
     query: Select[Any] = (
-        select(memories, text("found.score"), text("found.marked"))
+        select(memories, found.c.score, found.c.marked)
         .join_from(found, memories, found.c.id == memories.c.id)
         .where(mine(team, owner), _seen(audiences), _live(live))
-        .order_by(text("found.score DESC"), memories.c.id.desc())
+        .order_by(found.c.score.desc(), memories.c.id.desc())
         .limit(limit)
     )
     return [Hit(read(row), row.score, row.marked) for row in tx.execute(query)]
@@ -157,8 +161,8 @@ def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str,
     """Store a memory's new values under its id, index its words anew and record `event`."""
     these = and_(mine(memory.team, memory.owner), memories.c.id == memory.id)
     if tx.execute(update(memories).where(these).values(**_values(memory, content_hash))).rowcount:
-        tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": memory.id})
-        _index(tx, memory, words)
+        sqlite.remove_words(tx, memory.id)
+        sqlite.index_words(tx, memory.id, memory.team, memory.owner, words)
         record(tx, memory, event, actor, memory.updated)
 
 
@@ -176,12 +180,12 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     these = and_(mine(memory.team, memory.owner), memories.c.id.in_(gone))
     deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
     for i in deleted:
-        tx.execute(text("DELETE FROM memories_fts WHERE rowid = :id"), {"id": i})
+        sqlite.remove_words(tx, i)
         record(tx, replace(memory, id=i), event, actor, now)
     return len(deleted)
 
 
-def used(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
+def record_use(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
     """Count one use of each of these memories of the owner."""
     these = and_(mine(team, owner), memories.c.id.in_(ids))
     tx.execute(update(memories).where(these).values(hits=memories.c.hits + 1, last_used=now))
@@ -196,21 +200,9 @@ def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, no
     return len(changed)
 
 
-def owner_token(team: str, owner: str) -> str:
-    """Return the one word that stands for an owner in the index; hexadecimal, so that no id can be query syntax."""
-    return f"o{f'{team} {owner}'.encode().hex()}"
-
-
 def _next_id(tx: Tx) -> int:
     """One more than any id ever given: SQLite reuses a deleted row's number, and events must keep their meaning."""
     return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added(tx)) + 1
-
-
-def _index(tx: Tx, memory: Memory, words: str) -> None:
-    tx.execute(
-        text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)"),
-        {"id": memory.id, "owner": owner_token(memory.team, memory.owner), "words": words},
-    )
 
 
 def mine(team: str, owner: str) -> ColumnElement[bool]:
@@ -311,11 +303,11 @@ def unused(
     return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
-def outlived(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
+def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
     """Return memories of any status that were not touched since `since`."""
     query = select(memories).where(mine(team, owner), _touched() < since)
     return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
 def _touched() -> ColumnElement[float]:
-    return func.max(memories.c.created, memories.c.updated, func.coalesce(memories.c.last_used, 0.0))
+    return sqlite.greatest(memories.c.created, memories.c.updated, func.coalesce(memories.c.last_used, 0.0))

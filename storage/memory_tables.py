@@ -12,7 +12,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 metadata = MetaData(
@@ -35,8 +34,6 @@ people = Table(
     Column("guest", Boolean, nullable=False),
     Column("external", Boolean, nullable=False),
     Column("bot", Boolean, nullable=False),
-    Column("memory_epoch", Integer, nullable=False, server_default=text("0")),
-    Column("memory_paused", Boolean, nullable=False, server_default=text("0")),
     Column("fetched", Float, nullable=False),
 )
 
@@ -70,7 +67,6 @@ memories = Table(
     Column("valid_until", Float),
     Column("status", String, nullable=False),
     Column("superseded_by", Integer),
-    Column("source_session", String),
     Column("source_channel", String),
     Column("source_ts", String),
     Column("permalink", String),
@@ -92,7 +88,5 @@ memory_events = Table(
     Column("memory", Integer, nullable=False),
     Column("event", String, nullable=False),
     Column("actor", String, nullable=False),
-    Column("session", String),
-    Column("turn", Integer),
     Column("at", Float, nullable=False),
 )

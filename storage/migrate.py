@@ -8,7 +8,7 @@ from sqlalchemy import inspect, text
 
 from storage.database import Database, StorageError
 
-HEAD = "0001"  # a test compares it with Alembic's own head
+HEAD = "0002"  # a test compares it with Alembic's own head
 SCRIPTS = Path(__file__).parent / "migrations"
 
 

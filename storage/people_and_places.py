@@ -3,28 +3,20 @@
 from typing import cast
 
 from sqlalchemy import select
-from sqlalchemy.dialects.sqlite import insert
 
 from storage.database import Tx
 from storage.memory_tables import people, places
 from storage.records import Person, Place, PlaceKind
+from storage.sqlite import upsert
+
+_PERSON = ("name", "locale", "timezone", "guest", "external", "bot", "fetched")
+_PUT_PERSON = upsert(people, ["team", "id"], _PERSON)
+_PUT_PLACE = upsert(places, ["team", "channel"], ["kind", "shared", "fetched"])
 
 
 def put_person(tx: Tx, person: Person) -> None:
-    """Store or refresh a person; what Hermes itself keeps about them (memory epoch and pause) stays as it is."""
-    values = {
-        "team": person.team,
-        "id": person.id,
-        "name": person.name,
-        "locale": person.locale,
-        "timezone": person.timezone,
-        "guest": person.guest,
-        "external": person.external,
-        "bot": person.bot,
-        "fetched": person.fetched,
-    }
-    fresh = {name: value for name, value in values.items() if name not in {"team", "id"}}
-    tx.execute(insert(people).values(values).on_conflict_do_update(index_elements=["team", "id"], set_=fresh))
+    """Store or refresh a person."""
+    tx.execute(_PUT_PERSON, {name: getattr(person, name) for name in ("team", "id", *_PERSON)})
 
 
 def person(tx: Tx, team: str, user: str) -> Person | None:
@@ -54,8 +46,7 @@ def put_place(tx: Tx, place: Place, fetched: float) -> None:
         "shared": place.shared,
         "fetched": fetched,
     }
-    fresh = {name: values[name] for name in ("kind", "shared", "fetched")}
-    tx.execute(insert(places).values(values).on_conflict_do_update(index_elements=["team", "channel"], set_=fresh))
+    tx.execute(_PUT_PLACE, values)
 
 
 def place(tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:

@@ -246,7 +246,7 @@ class Delivery:
     id: int
     session: str
     turn: int
-    kind: Literal["answer", "card", "notice", "whisper"]
+    kind: Literal["answer", "notice", "whisper"]
     thread: Thread
     part: int
     content: dict[str, Any]
@@ -254,7 +254,6 @@ class Delivery:
     ts: str | None
     attempts: int
     created: float
-    approval: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

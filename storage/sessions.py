@@ -69,12 +69,12 @@ def save(tx: Tx, session: Session, now: float) -> None:
     tx.execute(_SAVE, {**state, "calls": [asdict(c) for c in session.calls], "updated": now, "key": session.id})
 
 
-def context_of(tx: Tx, session: str) -> dict[str, Any]:
+def summary_and_fields(tx: Tx, session: str) -> dict[str, Any]:
     """Return what stands beside the state: summary, summary_seq, fields, fields_turn."""
     return dict(tx.execute(_BESIDE, {"id": session}).one()._mapping)
 
 
-def put(tx: Tx, session: str, /, **values: Any) -> None:
+def set_columns(tx: Tx, session: str, /, **values: Any) -> None:
     """Store columns beside the state: hydrated, summary and summary_seq, fields, kind, shared."""
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
 
@@ -85,7 +85,7 @@ def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
     return tx.execute(update(sessions).where(*mine).values(fields_turn=turn)).rowcount == 1
 
 
-def owed(tx: Tx) -> list[str]:
+def unfinished(tx: Tx) -> list[str]:
     """Return the sessions that have something to do: at work, or with waiting rows, unshown cards or deliveries."""
     at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
     # A session at rest may have one running as well: approved after its step had gone on.

@@ -33,6 +33,6 @@ def read(tx: Tx, session: str, after: int = 0) -> list[Entry]:
     return [Entry(r.seq, r.turn, r.step, r.role, r.content, r.tokens) for r in found]
 
 
-def newest_source(tx: Tx, session: str) -> str | None:
+def newest_source_ts(tx: Tx, session: str) -> str | None:
     """Return the newest Slack ts that the transcript has an answer for or will: what is older now is late."""
     return tx.execute(_NEWEST, {"session": session}).scalar()

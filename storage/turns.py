@@ -64,7 +64,7 @@ def get(tx: Tx, session: str, number: int) -> Turn | None:
     return None if row is None else _turn(row)
 
 
-def used(tx: Tx, session: str, step: int, values: dict[str, Any]) -> None:
+def add_usage(tx: Tx, session: str, step: int, values: dict[str, Any]) -> None:
     """Record what one request cost: turn, model, prompt, completion, cached, seconds, at."""
     tx.execute(_USED, {"session": session, "step": step, **values})
 

@@ -43,8 +43,11 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
     ],
     "SQL lives in storage": [
         ("bot/memory/recall.py", "sqlalchemy"),
-        ("tools/builtins/time_tools.py", "aiosqlite"),
         ("bot/cli/main.py", "alembic"),
+    ],
+    "SQLite lives in storage.sqlite": [
+        ("tools/builtins/time_tools.py", "aiosqlite"),
+        ("storage/inbox.py", "sqlite3"),
     ],
     "Slack's packages live in bot.slack and handlers": [
         ("bot/session/intake/event_intake.py", "slack_sdk"),

@@ -13,7 +13,7 @@ from bot.ops.instance_lock import InstanceLock
 from bot.simulator.demonstration import Demonstration
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
-from storage.database import sqlite_path
+from storage.sqlite import sqlite_path
 
 BANNER = "Demonstration model: a small program, no language model. Set OPENAI_API_KEY and HERMES_MODEL for a real one."
 

@@ -23,8 +23,9 @@ from bot.ports import ModelError
 from bot.simulator.settings import app_of, installed_manifest
 from bot.slack.slack_chat import SlackChat
 from handlers.socket_mode import SocketError, check_app_token
-from storage.database import Database, StorageError, sqlite_path
+from storage.database import Database, StorageError
 from storage.migrate import HEAD, revision
+from storage.sqlite import sqlite_path
 from tools.context import ChatError
 
 CHECK_SECONDS = 60.0

@@ -17,7 +17,8 @@ from bot.config.schema import Config
 from bot.config.yaml_file import variables
 from bot.ops import logs
 from bot.ops.instance_lock import InstanceLock, LockedError
-from storage.database import StorageError, sqlite_path
+from storage.database import StorageError
+from storage.sqlite import sqlite_path
 
 log = logging.getLogger(__name__)
 FAILED, BAD_CONFIGURATION, INTERRUPTED = 1, 2, 130

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from bot.config.schema import DEFAULT_SLACK_API, Config, Environment
 from bot.config.yaml_file import DOTENV, ConfigFile, variables
-from storage.database import sqlite_path
+from storage.sqlite import sqlite_path
 
 Servers = Path | dict[str, Any]
 CheckServers = Callable[[Servers, Mapping[str, str]], list[str]]

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.config import crontab
-from storage.database import StorageError, sqlite_path
+from storage.sqlite import sqlite_path
 
 Deny = Literal["deny", "allow"]
 DEFAULT_SLACK_API = "https://slack.com/api/"
@@ -33,10 +33,7 @@ def http_address(value: str) -> str:
 
 def sqlite_address(value: str) -> str:
     """Return a database URL that can be used. Raises ValueError without repeating a password."""
-    try:
-        sqlite_path(value)
-    except StorageError as error:
-        raise ValueError(str(error).removeprefix("HERMES_DATABASE_URL ")) from None
+    sqlite_path(value)
     return value
 
 

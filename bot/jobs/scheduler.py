@@ -131,7 +131,7 @@ class Jobs:
 
     async def _seen_before(self, name: str) -> bool:
         """Tell whether the job ever had an occurrence. At the first start of all nothing was missed; that is noted."""
-        if await self._db.read(job_runs.newest, name) is not None:
+        if await self._db.read(job_runs.newest_due, name) is not None:
             return True
         now = self._now()
         due = self._schedules[name].last(now, self._zone)

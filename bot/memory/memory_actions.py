@@ -121,7 +121,7 @@ def search(tx: Tx, person: Person, question: str, *, limit: int, place: Place | 
 
     With `place` only those that may be used there; without it all, for the owner's eyes alone.
     """
-    asked = search_terms.match(search_terms.terms(question))
+    asked = search_terms.terms(question)
     if place is not None and not policy.reader_at(person, place):
         return ()
     may = None if place is None else policy.audiences_at(place)

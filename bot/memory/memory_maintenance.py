@@ -41,7 +41,7 @@ def archive(tx: Tx, team: str, owner: str, now: float, after_days: float) -> int
 def delete(tx: Tx, team: str, owner: str, now: float, retention_days: float) -> int:
     """Delete what was not touched for the retention time; return how many, at most a batch."""
     since = now - retention_days * policy.DAY
-    old = memories.outlived(tx, team, owner, since=since, limit=BATCH)
+    old = memories.untouched(tx, team, owner, since=since, limit=BATCH)
     for memory in old:
         memories.forget(tx, memory, actor="prune", now=now, event="outlived")
     return len(old)

@@ -8,7 +8,7 @@ from bot.memory.date_ranges import zone
 from bot.memory.memory_actions import RefusedError, Source
 from bot.memory.recall import recall as best
 from storage.database import Tx
-from storage.memories import used
+from storage.memories import record_use
 from storage.records import Memory, Person, Place
 from tools.context import ToolContext
 from tools.declaration import Tool, ToolError, tool
@@ -68,7 +68,7 @@ async def recall(
     found = await context.db.read(find)
     if found:
         ids = [m.id for m in found]
-        context.db.write_soon(used, context.person.team, context.person.id, ids, context.now())
+        context.db.write_soon(record_use, context.person.team, context.person.id, ids, context.now())
     return [_shown(memory, context) for memory in found]
 
 

@@ -37,7 +37,7 @@ def again(tx: Tx, person: Person | None, place: Place | None, ids: tuple[int, ..
 def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> list[tuple[Memory, float, bool]]:
     who, may = (person.team, person.id), policy.audiences_at(place)
     asked = search_terms.terms(query)
-    hits = memories.search(tx, *who, search_terms.match(asked), limit=CANDIDATES, audiences=may, live=now)
+    hits = memories.search(tx, *who, asked, limit=CANDIDATES, audiences=may, live=now)
     best = max((h.score for h in hits), default=0.0)
     found = {h.memory.id: (h.score / best if best > 0 else 0.0, search_terms.coverage(h.marked, asked)) for h in hits}
     candidates = {h.memory.id: h.memory for h in hits}

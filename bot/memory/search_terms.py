@@ -1,4 +1,4 @@
-"""How text becomes words of the search index, and a question becomes a query that no text can break out of.
+"""How text becomes words of the search index, and a question becomes terms to search for.
 
 SQLite's tokenizer takes a run of Chinese for one word, so such runs are cut into overlapping pairs on both sides; the
 last character stands alone too, which lets a single character be found as the beginning of a token.
@@ -49,11 +49,6 @@ def terms(question: str) -> tuple[str, ...]:
         else:
             found.update(dict.fromkeys(run[i : i + 2] for i in range(len(run) - 1)))
     return tuple(found)[:MAX_TERMS]
-
-
-def match(words: tuple[str, ...]) -> str:
-    """Return the FTS5 query for any of these words, each quoted; empty for none."""
-    return " OR ".join(f'"{w[:-1]}"*' if w.endswith("*") else f'"{w}"' for w in (w.replace('"', "") for w in words))
 
 
 def coverage(marked: str, words: tuple[str, ...]) -> float:

@@ -121,4 +121,4 @@ def request_stops(tx: Tx, team: str, channel: str, user: str, now: float) -> lis
 def request_stop(tx: Tx, session: str, user: str, now: float) -> None:
     """Ask the turn that is active now to stop."""
     state = sessions.load(tx, session)
-    inbox.leave(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)
+    inbox.put_internal(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)

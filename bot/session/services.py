@@ -51,7 +51,6 @@ class EngineRules:
     commands: HermesCommands
     recall_limit: int
     prompt_version: str
-    fence: int  # the number of this process: each start has a higher one
 
 
 async def _return_at_once() -> None:

@@ -88,7 +88,7 @@ def crash(tx: Tx, rules: EngineRules, roots: list[str], first: int) -> None:
             continue
         opened = advance(tx, rules, session)
         if number % 4 == 2:
-            deliveries.opened(tx, str(opened.reply_key), 0, root[:-1] + "9", rules.workspace.now())
+            deliveries.record_ts(tx, str(opened.reply_key), 0, root[:-1] + "9", rules.workspace.now())
         if number % 4 == 3:
             advance(tx, rules, session, Replied(opened.session.turn, opened.session.step, "Good morning."))
 

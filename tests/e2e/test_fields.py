@@ -11,7 +11,7 @@ from tests.waiting import until
 def fields_of(tx: Tx) -> object:
     """Return the fields of the only session, once there are some."""
     [session] = [s.id for s in sessions.of_place(tx, "T0SIM", GENERAL, ANA)]
-    return sessions.context_of(tx, session)["fields"]
+    return sessions.summary_and_fields(tx, session)["fields"]
 
 
 async def test_a_field_that_a_person_stated_is_known_in_the_next_turn(start: Start) -> None:

@@ -15,7 +15,7 @@ TEAM = "T0SIM"
 def unshown(tx: Tx) -> list[Approval]:
     """Return the cards that Hermes still wants to bring up to date."""
     [session] = sessions.of_place(tx, TEAM, GENERAL, ANA)
-    return approvals.unshown(tx, session.id, TEAM)
+    return approvals.with_outdated_card(tx, session.id, TEAM)
 
 
 async def test_a_settled_card_that_is_gone_is_owed_no_more(team: Team) -> None:

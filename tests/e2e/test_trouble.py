@@ -127,11 +127,11 @@ async def test_what_has_no_place_any_more_is_owed_no_more(team: Team) -> None:
     await team.mention("say it")
     await team.model.arrived(1)
     await idle(team)
-    assert len(await team.hermes.db.read(sessions.owed)) == 1
+    assert len(await team.hermes.db.read(sessions.unfinished)) == 1
     await team.hermes.runner.recover()
     await idle(team)
     await team.sim.heal()
-    assert await team.hermes.db.read(sessions.owed) == []
+    assert await team.hermes.db.read(sessions.unfinished) == []
 
 
 async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.memory import policy, search_terms
-from storage import memories
+from storage import memories, sqlite
 from storage.database import Database, Tx
 from storage.memory_events import events
 from storage.records import Audience
@@ -23,8 +23,8 @@ async def db(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def find(tx: Tx, owner: str, question: str) -> list[str]:
-    match = search_terms.match(search_terms.terms(question))
-    return [h.memory.content for h in memories.search(tx, "T1", owner, match, limit=9, audiences=None, live=NOW)]
+    terms = search_terms.terms(question)
+    return [h.memory.content for h in memories.search(tx, "T1", owner, terms, limit=9, audiences=None, live=NOW)]
 
 
 async def test_a_memory_comes_back_as_it_was_stored(db: Database) -> None:
@@ -69,7 +69,7 @@ async def test_nobody_finds_reads_lists_changes_or_forgets_what_belongs_to_anoth
 
     def try_all(tx: Tx) -> list[object]:
         memories.change(tx, theirs, words="stolen", content_hash="x", event="edited", actor="UBEN")
-        memories.used(tx, "T1", "UBEN", [mine.id], NOW)
+        memories.record_use(tx, "T1", "UBEN", [mine.id], NOW)
         return [
             find(tx, "UBEN", "walnut"),
             memories.get(tx, "T1", "UBEN", mine.short_id),
@@ -87,7 +87,7 @@ async def test_nobody_finds_reads_lists_changes_or_forgets_what_belongs_to_anoth
 
 
 async def test_the_words_of_an_owner_token_are_no_other_owners_token() -> None:
-    tokens = {memories.owner_token(t, o) for t, o in [("T1", "U1"), ("T1U", "1"), ("T", "1 U1"), ("T1", "U2")]}
+    tokens = {sqlite.owner_token(t, o) for t, o in [("T1", "U1"), ("T1U", "1"), ("T", "1 U1"), ("T1", "U2")]}
     assert len(tokens) == 4
     assert all(t.isalnum() for t in tokens)
 
@@ -143,8 +143,8 @@ async def test_an_edit_is_found_by_its_new_words_only(db: Database) -> None:
 
 async def test_use_is_counted_and_dated(db: Database) -> None:
     memory = await db.write(keep, note("x marks the spot"))
-    await db.write(memories.used, "T1", "UANN", [memory.id], NOW + 5)
-    await db.write(memories.used, "T1", "UANN", [memory.id], NOW + 9)
+    await db.write(memories.record_use, "T1", "UANN", [memory.id], NOW + 5)
+    await db.write(memories.record_use, "T1", "UANN", [memory.id], NOW + 9)
     found = await db.read(memories.get, "T1", "UANN", memory.short_id)
     assert found is not None
     assert (found.hits, found.last_used) == (2, NOW + 9)

@@ -3,23 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import text
-
 from storage import people_and_places
 from storage.records import Person, Place
 from tests.storage.stores import store
 
 
-async def test_a_refreshed_person_keeps_what_hermes_itself_noted(tmp_path: Path) -> None:
+async def test_a_person_comes_back_as_stored_last(tmp_path: Path) -> None:
     person = Person("T1", "U1", "Ann", "zh-CN", "Asia/Shanghai", guest=True, external=True, bot=True, fetched=5.0)
     async with store(tmp_path) as db:
         await db.write(people_and_places.put_person, replace(person, name="Anne", fetched=1.0))
-        await db.write(lambda tx: tx.execute(text("UPDATE people SET memory_epoch = 3, memory_paused = 1")) and None)
         await db.write(people_and_places.put_person, person)
         assert await db.read(people_and_places.person, "T1", "U1") == person
         assert await db.read(people_and_places.person, "T2", "U1") is None
-        kept = await db.read(lambda tx: tuple(tx.execute(text("SELECT memory_epoch, memory_paused FROM people")).one()))
-        assert kept == (3, 1)
 
 
 async def test_a_place_comes_back_with_its_age(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def _recall(tx: Tx, rules: EngineRules, session: Session, done: Applied) -> tupl
     found = recall.recall(tx, person, place, question, rules.recall_limit, workspace.now())
     ids = tuple(m.id for m in found)
     if ids:
-        memories.used(tx, team, session.requester, ids, workspace.now())
+        memories.record_use(tx, team, session.requester, ids, workspace.now())
     return ids
 
 
@@ -102,7 +102,7 @@ def _rest_turn(
 
 
 def _start_attempt(tx: Tx, rules: EngineRules, session: Session, effect: effects.StartAttempt, done: Applied) -> None:
-    ledger.start(tx, effect.call, rules.fence, rules.workspace.now())
+    ledger.start_attempt(tx, effect.call, rules.workspace.now())
 
 
 def _set_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.SetCall, done: Applied) -> None:
@@ -140,7 +140,7 @@ def _complete_reply(
             content = {"interrupt": effect.reason, "by": effect.by}
         case _:
             content = {"pause": True}
-    deliveries.complete(tx, session.id, effect.turn, content, rules.workspace.now())
+    deliveries.complete_answer(tx, session.id, effect.turn, content, rules.workspace.now())
     done.actions.append(effect)
 
 
@@ -166,7 +166,7 @@ def _plan_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.Pla
         result=effect.result,
         repaired=review.repaired,
     )
-    ledger.enter(tx, row, rules.fence, rules.workspace.now())
+    ledger.add(tx, row, rules.workspace.now())
 
 
 def _idempotency_key(session: Session, call: Proposed) -> str:
@@ -179,7 +179,7 @@ def _open_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects
     first = approvals.first_of_call(tx, call.id, session.thread.team)
     rule: ApprovalRule = effect.rule or (first.rule if first else rules.policy.rule_for(call.name))
     now = rules.workspace.now()
-    approvals.ask(
+    approvals.add(
         tx,
         Approval(
             id=secrets.token_urlsafe(12),
@@ -203,7 +203,7 @@ def _open_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects
 def _put_outcome(tx: Tx, rules: EngineRules, session: Session, effect: effects.PutOutcome, done: Applied) -> None:
     data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
     now, opens = rules.workspace.now(), not effect.quiet
-    inbox.leave(tx, session, "outcome", effect.call, data, now, text=effect.result, addressed=opens)
+    inbox.put_internal(tx, session, "outcome", effect.call, data, now, text=effect.result, addressed=opens)
 
 
 _WRITERS: dict[type, Callable[[Tx, EngineRules, Session, Any, Applied], None]] = {

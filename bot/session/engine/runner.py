@@ -64,7 +64,7 @@ class Runner:
 
         At the start these are all that the last process left. Later they are those whose lookup or delivery failed.
         """
-        return await self._take_over(await self.services.db.read(sessions.owed))
+        return await self._take_over(await self.services.db.read(sessions.unfinished))
 
     async def _take_over(self, unfinished: list[str]) -> int:
         idle = [s for s in unfinished if s not in self._actors]

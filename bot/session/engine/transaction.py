@@ -54,7 +54,7 @@ def advance(
     """
     work = _Transaction(tx, rules, sessions.load(tx, session) if isinstance(session, str) else session)
     if isinstance(event, Resumed):
-        deliveries.inherit(tx, work.session.id)
+        deliveries.mark_interrupted(tx, work.session.id)
     if event is not None:
         work.apply(event)
     waiting = read_waiting(tx, rules, work.session, failed_lookups)
@@ -91,7 +91,7 @@ class _Transaction:
         content = {"text": answer.text, "user": row.user, "buttons": [asdict(b) for b in answer.buttons]}
         pending = DeliveryState.PENDING
         delivery = Delivery(0, session.id, session.turn, kind, session.thread, 0, content, pending, None, 0, now)
-        deliveries.owe(self.tx, delivery, f"{session.id[:13]}-{kind}-{row.id}")
+        deliveries.add(self.tx, delivery, f"{session.id[:13]}-{kind}-{row.id}")
         self.notices = True
 
     def store(self) -> None:
@@ -131,7 +131,7 @@ class _Transaction:
 def _cards_are_stale(work: _Transaction) -> bool:
     """Return True if a vote was cast that no card shows yet."""
     asked = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in work.session.calls)
-    return asked and bool(approvals.unshown(work.tx, work.session.id, work.session.thread.team))
+    return asked and bool(approvals.with_outdated_card(work.tx, work.session.id, work.session.thread.team))
 
 
 def _entries_first(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
@@ -197,7 +197,9 @@ def _answer_command(work: _Transaction, row: InboxRow, partial: str) -> str | No
     inbox.move(work.tx, session.id, successor.id)
     if text := row.data["rest"]:  # "!new and tell me …": the rest is the first message of the new session
         data = {"new": True}
-        inbox.leave(work.tx, successor, "message", "", data, now, user=row.user, text=text, addressed=True, ts=row.ts)
+        inbox.put_internal(
+            work.tx, successor, "message", "", data, now, user=row.user, text=text, addressed=True, ts=row.ts
+        )
     return successor.id
 
 
@@ -224,7 +226,7 @@ def read_waiting(tx: Tx, rules: EngineRules, session: Session, failed_lookups: f
     lookups = _pending_lookups(tx, rules, session, messages, people, failed_lookups)
     if unknown_callers:
         lookups = replace(lookups, people=tuple(sorted({*lookups.people, *unknown_callers})), for_command=True)
-    newest = transcripts.newest_source(tx, session.id) if messages else None
+    newest = transcripts.newest_source_ts(tx, session.id) if messages else None
     items: list[Item] = []
     for row in rows:
         if row.kind == "outcome":

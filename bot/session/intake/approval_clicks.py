@@ -101,7 +101,7 @@ def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: floa
         return False
     data = {"call": found.call, "verdict": verdict, "by": list(by), "approval": found.id}
     session = sessions.load(tx, found.session)
-    inbox.leave(tx, session, "verdict", found.id, data, now, user=by[-1] if by else "")
+    inbox.put_internal(tx, session, "verdict", found.id, data, now, user=by[-1] if by else "")
     return True
 
 

@@ -120,7 +120,7 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
     row = _row(session, incoming, "message", now, addressed=answered and not full, access=access)
     if access == "refused" and answered:
         row["state"] = "refused"
-    waiting = answered and session.phase in AT_WORK and inbox.waits(tx, session.id, incoming.user)
+    waiting = answered and session.phase in AT_WORK and inbox.has_waiting(tx, session.id, incoming.user)
     if inbox.put(tx, row) is None:
         return NOTHING
     text_key = _text_key(session, incoming.user, access, full, waiting) if answered else None
@@ -188,7 +188,7 @@ def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace
             inbox.mark(tx, [row.id], "deleted")
         else:
             addressed = row.addressed or is_addressed(incoming, workspace.bot_user)
-            inbox.rewrite(tx, row.id, incoming.text, addressed=addressed)
+            inbox.replace_text(tx, row.id, incoming.text, addressed=addressed)
         return StoredEvent(row.session)
     if state != "taken" or row.kind == "command":
         return NOTHING
@@ -209,7 +209,7 @@ def _edit_command(
     if command is None or command[0] == "stop":
         inbox.mark(tx, [row.id], "deleted")
         return _store_message(tx, session, replace(incoming, kind="message"), workspace)
-    inbox.reword(tx, row.id, {**row.data, "word": command[0], "rest": command[1]})
+    inbox.replace_data(tx, row.id, {**row.data, "word": command[0], "rest": command[1]})
     return StoredEvent(row.session)
 
 

@@ -116,11 +116,11 @@ def store_results(tx: Tx, session: str, results: LookupResults, workspace: Works
     state, now = sessions.load(tx, session), workspace.now()
     if results.place is not None:
         workspace.people.store_place(tx, results.place, now)
-        sessions.put(tx, session, kind=results.place.kind, shared=results.place.shared)
+        sessions.set_columns(tx, session, kind=results.place.kind, shared=results.place.shared)
     if results.history is not None:
         store_history(tx, state, results.history, workspace.bot_user, now)
     if results.history is not None or "history" in results.failed:
-        sessions.put(tx, session, hydrated=True)
+        sessions.set_columns(tx, session, hydrated=True)
     if "history" in results.failed:
         note_unread_history(tx, state, now)
     refused = []

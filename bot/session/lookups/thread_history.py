@@ -54,4 +54,4 @@ def _add_note(tx: Tx, session: Session, before: float, text: str, now: float) ->
 
 def _add_context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:
     variant = "history" if data.get("name") == "Slack" else ""
-    inbox.leave(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)
+    inbox.put_internal(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)

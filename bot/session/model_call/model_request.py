@@ -54,12 +54,12 @@ def read_request_data(tx: Tx, session: str, number: int, people: PeopleCache) ->
 
 def read_rest_of_request(tx: Tx, state: Session, turn: Turn, people: PeopleCache) -> RequestData:
     """Read what a request needs besides its session and turn."""
-    context = sessions.context_of(tx, state.id)
+    context = sessions.summary_and_fields(tx, state.id)
     person = people.person(tx, state.thread.team, turn.requester)
     place = people.place(tx, state.thread.team, state.thread.channel)
     memories = recall.again(tx, person, place, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, context["summary_seq"])
-    return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown(tx, state.id))
+    return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown_hashes(tx, state.id))
 
 
 async def request_reply(
@@ -142,7 +142,7 @@ def _record_usage(services: Services, data: RequestData, act: AskModel, reply: M
     services.metrics.tokens(use.prompt, use.completion, use.cached)
     row = {"turn": act.turn, "model": reply.model, "prompt": use.prompt, "completion": use.completion}
     more = {"cached": use.cached, "seconds": seconds, "at": services.now()}
-    services.db.write_later(turns.used, data.session.id, act.step, {**row, **more})
+    services.db.write_later(turns.add_usage, data.session.id, act.step, {**row, **more})
 
 
 def _history_tokens(data: RequestData) -> int:
@@ -163,7 +163,7 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
         services.model, data.context["summary"], old, services.settings.reflection_model, summary_tokens
     )
     summary["shed"] = max((e.seq for e in data.entries if e.turn < data.turn.number), default=0)
-    await services.db.write(sessions.put, session, summary=summary, summary_seq=last)
+    await services.db.write(sessions.set_columns, session, summary=summary, summary_seq=last)
     log.info("transcript compacted", extra={"session": session, "last_entry": last, "entries": len(old)})
     return await services.db.read(read_request_data, session, data.turn.number, services.workspace.people)
 

@@ -32,14 +32,14 @@ async def update_fields(services: Services, session: str, turn: int) -> None:
         reply = await services.model.ask(request)
         found = merged(known, repair(reply.text), wanted, entries)
         if found != known:
-            await services.db.write(sessions.put, session, fields=found)
+            await services.db.write(sessions.set_columns, session, fields=found)
     except (ModelError, StorageError, RepairError) as error:
         log.warning("field update failed", extra={"session": session, "turn": turn, "reason": str(error)})
 
 
 def read_turn(tx: Tx, session: str, turn: int) -> tuple[Fields, list[Entry]]:
     """Return the fields so far and the turn's entries."""
-    beside = sessions.context_of(tx, session)
+    beside = sessions.summary_and_fields(tx, session)
     return beside["fields"] or {}, [e for e in transcripts.read(tx, session, beside["summary_seq"]) if e.turn == turn]
 
 

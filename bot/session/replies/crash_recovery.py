@@ -52,15 +52,15 @@ def read_takeovers(tx: Tx, found: list[str], workspace: Workspace) -> list[Takeo
 
 def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover:
     session = sessions.load(tx, id_)
-    cards = bool(approvals.unshown(tx, id_, team))
-    owed = tuple(deliveries.owed(tx, id_, team))
+    cards = bool(approvals.with_outdated_card(tx, id_, team))
+    owed = tuple(deliveries.unfinished(tx, id_, team))
     if not owed:
         return Takeover(session, (), cards, "", frozenset(), "")
     # Slack's clock against Slack's: an answer stands below the message that it answers.
     answered = {d.turn for _, d in owed}
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
-    known = deliveries.known_ts(tx, session.thread.channel, session.thread.root)
+    known = deliveries.recorded_ts(tx, session.thread.channel, session.thread.root)
     locale, _ = ending_names(tx, people, session, "")
     names = {by: ending_names(tx, people, session, by)[1] for _, d in owed if (by := d.content.get("by"))}
     running = tuple(
@@ -110,7 +110,7 @@ async def _settle(
         return None
     for part, message in zip(parts, ours, strict=False):
         if part.ts is None:  # recorded now, it is not taken for another answer later
-            services.db.write_soon(deliveries.opened, key, part.part, message.ts, services.now())
+            services.db.write_soon(deliveries.record_ts, key, part.part, message.ts, services.now())
     return await _end_answer(services, found, key, parts, ours)
 
 

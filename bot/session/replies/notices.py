@@ -32,7 +32,7 @@ async def tell(services: Services, thread: Thread, user: str, key: str, **values
 
 async def deliver_notices(services: Services, session: str) -> None:
     """Deliver the session's pending notices and ephemeral messages."""
-    for key, delivery in await services.db.read(deliveries.owed, session, services.workspace.team):
+    for key, delivery in await services.db.read(deliveries.unfinished, session, services.workspace.team):
         if delivery.kind in ("notice", "whisper"):
             await deliver_notice(services, key, delivery)
 
@@ -62,4 +62,4 @@ def record_failure(services: Services, key: str, delivery: Delivery, error: Chat
         services.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, services.now(), error.code)
         services.metrics.delivery(DeliveryState.FAILED)
     else:
-        services.db.write_soon(deliveries.tried, key, services.now(), error.code)
+        services.db.write_soon(deliveries.record_failed_attempt, key, services.now(), error.code)

@@ -114,7 +114,7 @@ class TurnReply:
         except ChatError as error:
             if error.code != "stopped_by_user":  # Slack shows that it was stopped; nothing is left to deliver
                 log.warning("reply delivery failed", extra={"session": session.id, "reason": error.code})
-                services.db.write_soon(deliveries.tried, key, services.now(), error.code)
+                services.db.write_soon(deliveries.record_failed_attempt, key, services.now(), error.code)
                 services.metrics.delivery("tried")
                 return
         services.db.write_later(deliveries.settle, key, DeliveryState.SENT, services.now())
@@ -137,7 +137,7 @@ class _PartRecorder:
             await self._services.db.write(_add_part, self._session, self._key, part, self._services.now())
 
     def opened(self, part: int, ts: str) -> None:
-        self._services.db.write_soon(deliveries.opened, self._key, part, ts, self._services.now())
+        self._services.db.write_soon(deliveries.record_ts, self._key, part, ts, self._services.now())
 
 
 def add_pending_reply(tx: Tx, session: Session, now: float) -> str:
@@ -151,7 +151,7 @@ def add_pending_reply(tx: Tx, session: Session, now: float) -> str:
 def _add_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
     pending = DeliveryState.PENDING
     delivery = Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, pending, None, 0, now)
-    deliveries.owe(tx, delivery, key)
+    deliveries.add(tx, delivery, key)
 
 
 def status_of(session: Session) -> SessionStatus:

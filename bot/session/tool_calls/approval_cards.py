@@ -19,11 +19,11 @@ GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archiv
 def read_cards(tx: Tx, session: str, team: str, people: PeopleCache) -> list[ApprovalCard]:
     """Return the cards that Slack does not show as they are."""
     cards = []
-    for approval in approvals.unshown(tx, session, team):
+    for approval in approvals.with_outdated_card(tx, session, team):
         call = ledger.get(tx, approval.call)
         locale = people.locale(tx, team, approval.requester)
         notes = [say("approval.repaired", locale)] if call.repaired else []
-        earlier = ledger.unknown(tx, session) if approval.kind == "approval" else frozenset()
+        earlier = ledger.unknown_hashes(tx, session) if approval.kind == "approval" else frozenset()
         if call.arguments_hash in earlier:
             notes.append(say("approval.equal_unknown", locale))
         names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := people.person(tx, team, u))}
@@ -76,7 +76,7 @@ def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
     now = approvals.get(tx, approval.id, approval.thread.team)
     if now is not None:
         same = now.votes == approval.votes
-        approvals.shown(tx, approval.id, ts, approval.status if same else None)
+        approvals.record_card(tx, approval.id, ts, approval.status if same else None)
 
 
 async def _posted(services: Services, session: str, cards: list[ApprovalCard]) -> list[Posted] | None:

@@ -59,7 +59,7 @@ async def run_tool_call(
     show(tool.name, "in_progress", None)
 
     async def record_attempt(_: int) -> None:
-        await services.db.write(ledger.retry, act.call, services.rules.fence, services.now())
+        await services.db.write(ledger.retry_attempt, act.call, services.now())
 
     outcome = await services.executor.run(
         tool, prepared.call, _tool_context(services, prepared), on_attempt=record_attempt, cancel=cancel

@@ -8,6 +8,7 @@ import pytest
 from bot.cli.doctor import examine
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings, installed_manifest
+from storage.migrate import HEAD
 from tests.bot.surroundings import Surroundings
 from tests.e2e.team import Team
 from tests.fakes.mcp_bench import tiny
@@ -48,7 +49,7 @@ async def test_all_is_well_beside_a_running_bot(sim: Simulator, model: ScriptedM
     names = ["configuration", "data folder", "files folder", "database", "bot token", "scopes", "clock", "app token"]
     assert list(said) == [*names, "model", "MCP server good", "rules", "time zones"]
     assert "no tool is called write_fil:" in said["rules"]
-    assert "is at revision 0001" in said["database"]
+    assert f"is at revision {HEAD}" in said["database"]
 
 
 async def test_what_is_wrong_is_named_with_its_remedy(

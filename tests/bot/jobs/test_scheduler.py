@@ -131,7 +131,7 @@ async def test_the_first_start_misses_nothing_and_a_later_one_runs_what_was_miss
     clock.time += 10 * DAY
     assert await start_and_stop() == [1, 1]
     assert await start_and_stop() == [1, 1]
-    due = await db.read(job_runs.newest, "consolidate")
+    due = await db.read(job_runs.newest_due, "consolidate")
     assert due == datetime(2026, 12, 10, 3, tzinfo=UTC).timestamp()
     assert await db.read(job_runs.report, "consolidate", due) == {"people": 0, "failed": 0, "merged": 0}
 

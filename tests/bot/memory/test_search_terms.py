@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.memory import search_terms
+from storage.sqlite import match_any
 
 MARKERS = "\x01\x02"
 
@@ -23,7 +24,7 @@ def index() -> Iterator[sqlite3.Connection]:
 
 
 def ask(db: sqlite3.Connection, question: str) -> list[str]:
-    query = search_terms.match(search_terms.terms(question))
+    query = match_any(search_terms.terms(question))
     if not query:
         return []
     return [r[0] for r in db.execute("SELECT owner FROM f WHERE f MATCH ?", (f'owner : "oaa" AND words : ({query})',))]
@@ -45,7 +46,7 @@ def test_no_text_raises_or_reaches_beyond_the_owner(index: sqlite3.Connection, t
 
 @given(st.lists(st.text(max_size=12), max_size=5).map(tuple))
 def test_even_raw_words_stay_inside_their_quotes(index: sqlite3.Connection, raw: tuple[str, ...]) -> None:
-    query = search_terms.match(tuple(w.replace("\0", "").encode("utf-8", "replace").decode() for w in raw))
+    query = match_any(tuple(w.replace("\0", "").encode("utf-8", "replace").decode() for w in raw))
     if query:
         rows = index.execute("SELECT owner FROM f WHERE f MATCH ?", (f'owner : "oaa" AND words : ({query})',))
         assert {r[0] for r in rows} <= {"oaa"}

@@ -1,0 +1,212 @@
+"""Everything that only SQLite understands: opening a file, savepoints, upserts and full-text search.
+
+Another database is another module with the same functions. A test keeps SQLite's own SQL out of all other modules.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+from sqlalchemy import (
+    ColumnElement,
+    Engine,
+    Float,
+    Insert,
+    Integer,
+    String,
+    Subquery,
+    Table,
+    column,
+    create_engine,
+    event,
+    func,
+    make_url,
+    text,
+)
+from sqlalchemy import Connection as Tx
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import StaticPool
+
+T = TypeVar("T")
+
+ERRORS = (sqlite3.Error, DBAPIError)
+
+
+# --- opening
+
+
+def sqlite_path(url: str) -> Path:
+    """Return the file of a `sqlite+aiosqlite:///` URL. Raises ValueError, without the URL's password, for any other."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise ValueError("is not a URL: use sqlite+aiosqlite:///<file>") from None
+    if parsed.drivername not in {"sqlite+aiosqlite", "sqlite"} or not parsed.database or parsed.database == ":memory:":
+        raise ValueError(f"names {parsed.drivername}: use sqlite+aiosqlite:///<file> (PostgreSQL comes later)")
+    return Path(parsed.database)
+
+
+class DatabaseConnection(aiosqlite.Connection):
+    """One connection with a thread of its own. `engine` gives transactions on it, to be used in that thread only."""
+
+    engine: Engine
+
+    async def run(self, fn: Callable[..., T], *args: Any) -> T:
+        """Return `fn(*args)`, run in the connection's thread. Raises ValueError when the connection is closed."""
+        return await self._execute(fn, *args)  # type: ignore[no-any-return, no-untyped-call]
+
+    async def close(self) -> None:
+        """Close the connection and end its thread."""
+        self.engine.dispose(close=False)  # aiosqlite closes the connection
+        await super().close()
+
+
+async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
+    """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raises ERRORS or OSError."""
+    opened: list[sqlite3.Connection] = []
+
+    def connect() -> sqlite3.Connection:
+        db = sqlite3.connect(_uri(path, writes), uri=True, isolation_level=None, check_same_thread=False)
+        opened.append(db)
+        for pragma in ("busy_timeout=5000", "foreign_keys=ON"):
+            db.execute(f"PRAGMA {pragma}")
+        if writes:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=FULL")
+        else:
+            db.execute("PRAGMA query_only=ON")
+        return db
+
+    connection = DatabaseConnection(connect, 64)
+    await connection
+    engine = create_engine("sqlite://", creator=lambda: opened[0], poolclass=StaticPool, hide_parameters=True)
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+    event.listen(engine, "begin", lambda tx: tx.exec_driver_sql(begin) and None)
+    connection.engine = engine
+    return connection
+
+
+def check_file(path: Path, *, writes: bool) -> None:
+    """Raise ERRORS or OSError if the file cannot be used: aiosqlite leaves a thread behind when it fails to open."""
+    if writes:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(_uri(path, writes), uri=True, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode=WAL" if writes else "PRAGMA schema_version")
+        if writes:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("PRAGMA user_version=0")  # fails now if the file is read-only
+            db.execute("ROLLBACK")
+    finally:
+        db.close()
+
+
+def remedy(error: BaseException) -> str:
+    """Return what to do about an error while opening, to follow its message; empty when nothing is known."""
+    return "; its file and folder must be writable for Hermes" if "readonly" in str(error) else ""
+
+
+def _uri(path: Path, writes: bool) -> str:
+    return f"{path.absolute().as_uri()}?mode={'rwc' if writes else 'rw'}"
+
+
+# --- transactions. A savepoint by SQLAlchemy costs as much as three statements, so these go to the driver.
+
+
+def begin_savepoint(tx: Tx) -> None:
+    """Mark the point that `roll_back_savepoint` returns to."""
+    _driver(tx).execute("SAVEPOINT job")
+
+
+def release_savepoint(tx: Tx) -> None:
+    """Keep what was done since `begin_savepoint`, as part of the transaction."""
+    _driver(tx).execute("RELEASE job")
+
+
+def roll_back_savepoint(tx: Tx) -> None:
+    """Undo what was done since `begin_savepoint`."""
+    driver = _driver(tx)
+    driver.execute("ROLLBACK TO job")
+    driver.execute("RELEASE job")
+
+
+def count_changes(tx: Tx) -> int:
+    """Return how many rows this connection has changed since it was opened."""
+    changes: int = _driver(tx).total_changes
+    return changes
+
+
+def _driver(tx: Tx) -> Any:
+    return tx.connection.dbapi_connection
+
+
+# --- statements
+
+
+def upsert(
+    table: Table,
+    keys: Sequence[str],
+    values: Sequence[str],
+    *,
+    when: Callable[[Any], ColumnElement[bool]] | None = None,
+) -> Insert:
+    """Return an INSERT that, where a row with the same `keys` exists, sets its `values` to those of the new row.
+
+    `when` gets the columns of the new row and returns the condition for changing the old one.
+    """
+    statement = insert(table)
+    new = statement.excluded
+    condition = None if when is None else when(new)
+    return statement.on_conflict_do_update(index_elements=keys, set_={n: new[n] for n in values}, where=condition)
+
+
+def insert_or_ignore(table: Table) -> Insert:
+    """Return an INSERT that does nothing where a row with the same key exists."""
+    return insert(table).on_conflict_do_nothing()
+
+
+def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
+    """Return the greatest of the values in one row; NULL if one of them is NULL."""
+    return func.max(*values)
+
+
+# --- full-text search of memories. The owner is a column of the index, so that a search touches no other person's rows.
+
+_INDEX = text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)")
+_REMOVE = text("DELETE FROM memories_fts WHERE rowid = :id")
+_SEARCH = text(
+    "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
+    " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
+).columns(column("id", Integer), column("score", Float), column("marked", String))
+
+
+def index_words(tx: Tx, memory: int, team: str, owner: str, words: str) -> None:
+    """Add a memory's words to the index."""
+    tx.execute(_INDEX, {"id": memory, "owner": owner_token(team, owner), "words": words})
+
+
+def remove_words(tx: Tx, memory: int) -> None:
+    """Remove a memory's words from the index."""
+    tx.execute(_REMOVE, {"id": memory})
+
+
+def search_words(team: str, owner: str, terms: Sequence[str]) -> Subquery:
+    """Return the query for the owner's memories with any of these terms; one that ends in `*` matches prefixes.
+
+    Its columns: `id` of the memory, `score` (higher is better), `marked` (the words, each match in `\\x01…\\x02`).
+    """
+    match = f'owner : "{owner_token(team, owner)}" AND words : ({match_any(terms)})'
+    return _SEARCH.bindparams(match=match).subquery("found")
+
+
+def match_any(terms: Sequence[str]) -> str:
+    """Return the FTS5 expression for any of these terms, each quoted; empty for none."""
+    return " OR ".join(f'"{t[:-1]}"*' if t.endswith("*") else f'"{t}"' for t in (t.replace('"', "") for t in terms))
+
+
+def owner_token(team: str, owner: str) -> str:
+    """Return the one word that stands for an owner in the index; hexadecimal, so that no id can be query syntax."""
+    return f"o{f'{team} {owner}'.encode().hex()}"

@@ -15,7 +15,7 @@ from bot.session.tool_calls.approval_clicks import Button
 from bot.texts import both
 from handlers.payload_parser import clicked, incoming
 from storage.database import StorageError
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 log = logging.getLogger(__name__)
 COMMANDS = ("/hermes", "/memory")
@@ -84,7 +84,7 @@ class SlashCommands:
         self._render = render
 
     async def run(self, body: dict[str, Any], ack: Ack) -> None:
-        name, text = str(body.get("command", "")), clean(str(body.get("text") or ""))
+        name, text = str(body.get("command", "")), storable(str(body.get("text") or ""))
         user, channel = str(body.get("user_id", "")), str(body.get("channel_id", ""))
         try:
             answer = await self._gateway.command(name, text, user, channel)

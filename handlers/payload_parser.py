@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.session.intake.gateway import Clicked
 from storage.records import Incoming, PlaceKind, Thread
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
 SPOKEN = {None, "file_share", "thread_broadcast", "me_message"}
@@ -155,7 +155,7 @@ def clicked(body: Body) -> Clicked | None:
 
 def _text(source: Body, key: str) -> str:
     value = source.get(key)
-    return clean(value) if isinstance(value, str) else ""
+    return storable(value) if isinstance(value, str) else ""
 
 
 def _texts(source: Body, *keys: str) -> bool:

@@ -19,6 +19,7 @@ from bot.model.model_errors import EXPECTED, Faults, RequestError
 from bot.model.server_compat import Dialect
 from bot.model.stream_parser import Accumulator
 from bot.ports import ModelError, ModelReply, ModelRequest, TextSink
+from tools.backoff import backoff_delay
 from tools.text_cleanup import storable_data
 
 log = logging.getLogger(__name__)
@@ -145,8 +146,7 @@ class OpenAIModel:
     def _wait(self, tried: int, asked: float | None) -> float:
         if asked is not None:
             return min(asked, MAX_WAIT)
-        backoff: float = FIRST_WAIT * 2**tried * (0.5 + self._chance() / 2)
-        return min(backoff, MAX_WAIT)
+        return backoff_delay(tried, FIRST_WAIT, MAX_WAIT, self._chance)
 
     def _model(self, request: ModelRequest) -> str:
         return request.model or self._settings.name

@@ -12,10 +12,10 @@ from bot.session.services import Deps
 from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from tools.backoff import first_completed
 from tools.call_review import Outcome, recheck
 from tools.context import ToolContext
 from tools.declaration import Tool, failed
-from tools.race import first_of
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for a server in its first connection
@@ -46,7 +46,7 @@ async def _tool(deps: Deps, name: str, cancel: asyncio.Event) -> Tool | None:
     for _ in range(CONNECT_TRIES):
         if (tool := deps.registry.get(name)) is not None or cancel.is_set():
             return tool
-        await first_of(deps.ready(), cancel.wait())
+        await first_completed(deps.ready(), cancel.wait())
     return deps.registry.get(name)
 
 

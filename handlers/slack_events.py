@@ -12,7 +12,7 @@ from slack_bolt.response import BoltResponse
 from bot.session.intake.event_intake import EventIntake
 from storage.database import StorageError
 from storage.records import Incoming, PlaceKind
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 log = logging.getLogger(__name__)
 PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
@@ -163,7 +163,7 @@ def _text_with_files(event: Body) -> str:
 def text_of(source: Body, key: str) -> str:
     """Return a text field without characters that neither a database nor JSON can store; "" if it is no text."""
     value = source.get(key)
-    return clean(value) if isinstance(value, str) else ""
+    return storable(value) if isinstance(value, str) else ""
 
 
 def has_text(source: Body, *keys: str) -> bool:

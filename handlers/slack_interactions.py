@@ -18,7 +18,7 @@ from bot.texts import both
 from handlers.slack_events import Body, EventMiddleware, text_of
 from storage.database import StorageError
 from storage.records import Thread
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 log = logging.getLogger(__name__)
 COMMANDS = ("/hermes", "/memory")
@@ -67,7 +67,7 @@ class SlashCommands:
         self._render = render
 
     async def run(self, body: dict[str, Any], ack: Ack) -> None:
-        name, text = str(body.get("command", "")), clean(str(body.get("text") or ""))
+        name, text = str(body.get("command", "")), storable(str(body.get("text") or ""))
         user, channel = str(body.get("user_id", "")), str(body.get("channel_id", ""))
         try:
             answer = await self._intake.command(name, text, user, channel)

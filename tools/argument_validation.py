@@ -13,7 +13,7 @@ import jsonschema_rs
 
 from tools.json_schema import alternative, expected, resolve, types
 from tools.lenient_json import MAX_DEPTH, RepairError, repair
-from tools.text_cleanup import brief, is_clean
+from tools.text_cleanup import brief, is_storable
 
 MAX_BYTES = 256 * 1024
 _INTEGER = re.compile(r"-?\d{1,18}")
@@ -89,13 +89,13 @@ def _refuse_what_cannot_be_kept(value: Any, path: str, depth: int) -> None:
     where = f"`{path}`" if path else "the arguments"
     if depth > MAX_DEPTH:
         raise ArgumentsError(f"the arguments are nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, str) and not is_clean(value):
+    if isinstance(value, str) and not is_storable(value):
         raise ArgumentsError(f"{where}: holds a NUL character or half of a surrogate pair; send the text without it")
     if isinstance(value, float) and not math.isfinite(value):
         raise ArgumentsError(f"{where}: NaN and infinite numbers are not JSON; send a finite number")
     if isinstance(value, dict):
         for key, item in value.items():
-            if not is_clean(key):
+            if not is_storable(key):
                 raise ArgumentsError(f"{where}: a name holds a NUL character or half of a surrogate pair")
             _refuse_what_cannot_be_kept(item, _join(path, key), depth + 1)
     elif isinstance(value, list):

@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from storage.records import CallState
 from tools.call_review import Outcome
 from tools.declaration import Tool, ToolError, failed, ok
-from tools.text_cleanup import clean_data, cut
+from tools.text_cleanup import cut, storable_data
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
 SMALLEST_LIMIT = 300  # characters; below this nothing useful is left beside the note
@@ -78,10 +78,10 @@ def success(value: Any, limit: int) -> Outcome:
         try:
             data = _jsonable(value)
         except (ValueError, PydanticSerializationError):  # a key that has no UTF-8 form, perhaps
-            data = _jsonable(clean_data(value))
+            data = _jsonable(storable_data(value))
     except (ValueError, PydanticSerializationError, RecursionError):
         return _failure("bad_result", "The tool worked, and its result cannot be written as JSON.")
-    data = clean_data(data)
+    data = storable_data(data)
     whole = ok(data)
     if len(whole) <= limit:
         return Outcome(CallState.SUCCEEDED, whole)
@@ -112,7 +112,7 @@ def _told(tool: Tool, error: ToolError, limit: int) -> Outcome:
 
 
 def _failure(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> Outcome:
-    words = clean_data([code, message, suggestion])
+    words = storable_data([code, message, suggestion])
     text = failed(words[0], words[1], suggestion=words[2], retryable=retryable)
     return Outcome(CallState.FAILED, text, error=words[0])
 

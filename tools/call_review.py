@@ -10,7 +10,7 @@ from tools.argument_validation import ArgumentsError, Parsed, arguments_hash
 from tools.context import ModelCall
 from tools.declaration import Tool, failed
 from tools.registry import Registry
-from tools.text_cleanup import brief, clean
+from tools.text_cleanup import brief, storable
 from tools.tool_policy import Policy
 
 RAW_KEPT = 4000  # characters of unreadable arguments that are kept, for the model to see what it wrote
@@ -128,7 +128,7 @@ def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None)
         repeatable=tool.repeatable if tool else False,
         refusal=refusal,
         invalid=tool is not None,
-        raw_arguments=clean(call.arguments[:RAW_KEPT]),
+        raw_arguments=storable(call.arguments[:RAW_KEPT]),
     )
 
 
@@ -138,7 +138,7 @@ def _problem(registry: Registry, tool: Tool, arguments: dict[str, Any]) -> str |
 
 def _bad_arguments(problem: str) -> str:
     return failed(
-        "bad_arguments", clean(problem), suggestion="Correct the arguments and call the tool again.", retryable=True
+        "bad_arguments", storable(problem), suggestion="Correct the arguments and call the tool again.", retryable=True
     )
 
 

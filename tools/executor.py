@@ -18,10 +18,10 @@ from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
 from tools.attempt_outcome import Ending, Stopped, may_retry, not_run, outcome_of
+from tools.backoff import backoff_delay, first_completed
 from tools.call_review import Outcome
 from tools.context import Clock, ToolContext
 from tools.declaration import Tool, ToolError
-from tools.race import first_of
 from tools.tool_policy import Policy
 
 log = logging.getLogger(__name__)
@@ -123,8 +123,8 @@ class Executor:
 
     async def _pause(self, retry: int, cancel: asyncio.Event | None) -> None:
         """Wait before the next attempt, longer each time, or until the call is stopped."""
-        delay = min(FIRST_DELAY_SECONDS * 2**retry, LONGEST_DELAY_SECONDS) * (0.5 + self._jitter() / 2)
-        await first_of(self._sleep(delay), *([cancel.wait()] if cancel else []))
+        delay = backoff_delay(retry, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
+        await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
 
 
 async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from tools.text_cleanup import storable
+
 TOKEN = re.compile(r"<([@#!][^<>\n]+|[A-Za-z][\w+.-]*:[^<>\n]+)>")  # a mention or an address; other signs are typed
 USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
@@ -40,7 +42,7 @@ def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> s
         pieces += (unescape(text[at : match.start()]), _token(match.group(1), names))
         at = match.end()
     pieces.append(unescape(text[at:]))
-    return clean("".join(pieces)).strip()
+    return storable("".join(pieces)).strip()
 
 
 def without_address(text: str, me: str) -> str:
@@ -51,15 +53,6 @@ def without_address(text: str, me: str) -> str:
 def letters(text: str) -> str:
     """Return the letters and digits alone: Slack shows Markdown in its own form."""
     return re.sub(r"[\W_]+", "", text)
-
-
-def clean(text: str) -> str:
-    """Join surrogate halves, replace lone ones by U+FFFD, and drop NUL bytes: neither survives a JSON API."""
-    if "\x00" in text:
-        text = text.replace("\x00", "")
-    if text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _token(inner: str, names: Mapping[str, str]) -> str:

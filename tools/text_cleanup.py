@@ -1,31 +1,36 @@
-"""Text on its way to a model or a person: cleaned of what databases and JSON cannot carry, cut to a limit."""
+"""Text made fit for storage and for a limit: unstorable characters removed, long text cut. Pure."""
 
 import re
 from typing import Any
 
-_BAD = re.compile("[\x00\ud800-\udfff]")  # NUL ends strings in C, a lone surrogate has no UTF-8 form
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL ends strings in C; surrogates have no UTF-8 form
 _GAP = "\n… {} characters left out …\n"
 _HEAD_SHARE = 0.7  # the beginning says more than the end
 
 
-def clean(text: str) -> str:
-    """Return the text with NUL characters and lone surrogates shown as U+FFFD."""
-    return _BAD.sub("\ufffd", text)
+def storable(text: str) -> str:
+    """Return the text without characters that a database or JSON cannot carry.
+
+    NUL is dropped, the two halves of a surrogate pair are joined, a lone half becomes U+FFFD.
+    """
+    if is_storable(text):
+        return text
+    return text.replace("\x00", "").encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def is_clean(text: str) -> bool:
-    """Tell whether the text holds neither a NUL character nor a lone surrogate."""
-    return _BAD.search(text) is None
+def is_storable(text: str) -> bool:
+    """Return True if the text has neither NUL nor surrogates."""
+    return _UNSTORABLE.search(text) is None
 
 
-def clean_data(value: Any) -> Any:
-    """Return JSON-able data with every string in it cleaned, keys included."""
+def storable_data(value: Any) -> Any:
+    """Return JSON-able data with `storable` applied to every string, keys included."""
     if isinstance(value, str):
-        return clean(value)
+        return storable(value)
     if isinstance(value, dict):
-        return {clean(str(key)): clean_data(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [clean_data(item) for item in value]
+        return {storable(str(key)): storable_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_data(item) for item in value]
     return value
 
 
@@ -46,5 +51,5 @@ def cut(text: str, limit: int) -> str:
 
 def brief(value: Any, limit: int = 80) -> str:
     """Return a short form of a value for an error message."""
-    text = clean(value if isinstance(value, str) else str(value))
+    text = storable(value if isinstance(value, str) else str(value))
     return text if len(text) <= limit else text[: limit - 1] + "…"

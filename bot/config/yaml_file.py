@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 from dotenv import dotenv_values
 
+from tools.variable_substitution import fill_variables
+
 DOTENV = Path(".env")
 PLAIN = "mcp_servers"  # written inline, it is filled in by its own reader, which knows what is secret in it
-_VARIABLE = re.compile(r"\$(\$)?\{([^}]*)\}")  # a second dollar sign keeps it as it is
-_FORM = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _QUOTED = re.compile(r"(['\"]).*?\1")
 
 
@@ -60,23 +60,12 @@ class ConfigFile:
             return {key: self._interpolated(item, f"{where}.{key}") for key, item in value.items()}
         if isinstance(value, list):
             return [self._interpolated(item, f"{where}[{n}]") for n, item in enumerate(value)]
-        return _VARIABLE.sub(lambda match: self._fill(match, where), value) if isinstance(value, str) else value
-
-    def _fill(self, match: re.Match[str], where: str) -> str:
-        if match[1]:
-            return match[0][1:]
-        form = _FORM.fullmatch(match[2])
-        if form is None:
-            forms = "write ${NAME} or ${NAME:-default}, $${ for a plain ${"
-            self.problems.append(f"{where}: a variable of unknown form; {forms}")
-            return ""
-        name, default = form[1], form[2]
-        found = self._known.get(name) or default
-        if found is None and name not in self._known:
-            self.problems.append(f"{where}: ${{{name}}} is not set; set it, or write ${{{name}:-default}}")
-        if name in self._known:
-            self.filled.append(found or "")
-        return found or ""
+        if not isinstance(value, str):
+            return value
+        filled = fill_variables(value, self._known)
+        self.problems += [f"{where}: {problem}" for problem in filled.problems]
+        self.filled += [text for name, text in filled.used if name in self._known]
+        return filled.text
 
 
 def variables(problems: list[str]) -> tuple[dict[str, str], Path | None]:

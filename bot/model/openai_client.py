@@ -18,8 +18,9 @@ import openai
 from bot.model.model_errors import EXPECTED, Faults, RequestError
 from bot.model.server_compat import Dialect
 from bot.model.stream_parser import Accumulator
-from bot.model.tool_call_assembly import clean
 from bot.ports import ModelError, ModelReply, ModelRequest, TextSink
+from tools.backoff import backoff_delay
+from tools.text_cleanup import storable_data
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +146,7 @@ class OpenAIModel:
     def _wait(self, tried: int, asked: float | None) -> float:
         if asked is not None:
             return min(asked, MAX_WAIT)
-        backoff: float = FIRST_WAIT * 2**tried * (0.5 + self._chance() / 2)
-        return min(backoff, MAX_WAIT)
+        return backoff_delay(tried, FIRST_WAIT, MAX_WAIT, self._chance)
 
     def _model(self, request: ModelRequest) -> str:
         return request.model or self._settings.name
@@ -196,12 +196,4 @@ def _encoded(body: dict[str, Any]) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        return json.dumps(_cleaned(body), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {k: _cleaned(v) for k, v in value.items()}
-    return [_cleaned(v) for v in value] if isinstance(value, list | tuple) else value
+        return json.dumps(storable_data(body), ensure_ascii=False, separators=(",", ":")).encode()

@@ -4,8 +4,9 @@ import json
 import re
 from typing import Any
 
-from bot.model.tool_call_assembly import CallList, clean
+from bot.model.tool_call_assembly import CallList
 from bot.ports import ModelReply, Usage
+from tools.text_cleanup import storable
 
 MAX_LINE = 4 << 20  # bytes of one event; no honest chunk comes near it
 BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may stand before the first event
@@ -143,7 +144,7 @@ class Accumulator:
         if error := chunk.get("error") or (chunk if failed else None):
             raise StreamError(error)
         if isinstance(chunk.get("model"), str) and chunk["model"]:
-            self._model = clean(chunk["model"])
+            self._model = storable(chunk["model"])
         if isinstance(chunk.get("usage"), dict):
             self._usage = _usage(chunk["usage"])
         choices = chunk.get("choices")
@@ -172,7 +173,7 @@ class Accumulator:
             text = self._half + text
             self._half = text[-1] if HIGH_SURROGATE.search(text) else ""
             text = text[:-1] if self._half else text
-        text = clean(text)
+        text = storable(text)
         if text:
             self._texts.append(text)
         return text

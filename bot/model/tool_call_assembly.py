@@ -6,19 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tools.context import ModelCall
+from tools.text_cleanup import storable
 
 NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_NAME = 64  # OpenAI API reference, "Create chat completion": function name
-
-
-def clean(text: str) -> str:
-    """Return text that can be stored as UTF-8: no NUL, surrogate pairs joined, lone surrogates replaced."""
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text.replace("\x00", "")
 
 
 @dataclass(slots=True)
@@ -93,13 +84,13 @@ class CallList:
         found: list[ModelCall] = []
         used: set[str] = set()
         for n, call in enumerate((c for c in self._calls if c.name), 1):
-            call_id = clean(call.id)
+            call_id = storable(call.id)
             if not call_id or call_id in used:
                 call_id = f"call_{self._seed}_{n}"
             used.add(call_id)
             # The name goes back to the server with the transcript, and strict ones refuse other characters.
             name = NOT_IN_A_NAME.sub("_", call.name)[:MAX_NAME]
-            found.append(ModelCall(call_id, name, clean("".join(call.pieces))))
+            found.append(ModelCall(call_id, name, storable("".join(call.pieces))))
         return tuple(found)
 
 

@@ -22,7 +22,7 @@ from bot.slack.slack_errors import ENDED, STOPPED, passing
 from bot.slack.web_api import Args, Identity, SlackClient
 from storage.records import Person, Place, PlaceKind, Thread
 from tools.context import ChatError, Clock, Posted
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 SLACK_API_URL = "https://slack.com/api/"
 
@@ -189,7 +189,7 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
     return Person(
         team=team,
         id=id_,
-        name=clean(str(name)),
+        name=storable(str(name)),
         locale=str(user.get("locale") or "en-US"),
         timezone=str(user.get("tz") or "UTC"),
         guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),

@@ -13,7 +13,6 @@ from storage.records import CallState
 from tests.tools.samples import weather
 from tools.attempt_outcome import SMALLEST_LIMIT, Ending, outcome_of, success
 from tools.declaration import ToolError
-from tools.text_cleanup import cut
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=20),
@@ -45,20 +44,6 @@ def test_a_long_result_keeps_head_tail_and_size_and_the_whole_apart(text: str) -
     assert "characters left out" in data
     assert len(outcome.result) <= 400
     assert json.loads(outcome.full_result or "")["data"] == f"HEAD{text}TAIL"
-
-
-def test_the_size_of_what_is_left_out_is_true() -> None:
-    shown = cut("x" * 20_000, 1000)
-    kept = shown.count("x")
-    assert f"… {20_000 - kept:,} characters left out …" in shown
-    assert len(shown) == 1000
-
-
-@settings(deadline=None)
-@given(st.text(max_size=300), st.integers(0, 200))
-def test_a_cut_text_is_never_longer_than_its_limit(text: str, limit: int) -> None:
-    assert len(cut(text, limit)) <= limit or text == cut(text, limit)
-    assert cut(text, len(text)) == text
 
 
 def test_what_json_has_no_form_for_is_shown_by_its_type() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -11,12 +10,10 @@ from pydantic import Field
 from storage.records import Thread
 from tools.context import ChatError, Posted, ToolContext
 from tools.declaration import ToolError, tool
+from tools.slack_markup import mentioned_users, readable
 from tools.text_cleanup import brief
 
-_MENTION = re.compile(r"<@([A-Z0-9]+)(?:\|([^>]*))?>")
-_CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|([^>]*))?>")
-_LINK = re.compile(r"<((?:https?|mailto):[^|>]+)(?:\|([^>]*))?>")
-_SPECIAL = re.compile(r"<!(?:subteam\^)?([^|>^]+)(?:\^[^|>]*)?(?:\|([^>]*))?>")
+_CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|[^>]*)?>")
 _CHANNEL_ID = re.compile(r"[CG][A-Z0-9]+")
 _REASONS = {
     "not_in_channel": ("not_in_channel", "Hermes is not in that channel; somebody must invite it with /invite first."),
@@ -79,19 +76,10 @@ async def post_message(
     return {"channel": where, "ts": sent}
 
 
-def readable(text: str, names: Mapping[str, str]) -> str:
-    """Return Slack's text with mentions, channels and links in words and its three escapes undone."""
-    text = _MENTION.sub(lambda m: "@" + (names.get(m[1]) or m[2] or m[1]), text)
-    text = _CHANNEL.sub(lambda m: f"#{m[2]} ({m[1]})" if m[2] else f"#{m[1]}", text)
-    text = _LINK.sub(lambda m: f"{m[2]} ({m[1]})" if m[2] and m[2] != m[1] else m[1], text)
-    text = _SPECIAL.sub(lambda m: m[2] or f"@{m[1]}", text)
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
-
-
 async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
     """Return display names of authors and mentioned people; one that cannot be had is left out."""
     users = {message.user for message in posted if message.user}
-    users |= {match[1] for message in posted for match in _MENTION.finditer(message.text)}
+    users |= {user for message in posted for user in mentioned_users(message.text)}
     wanted = sorted(users)[:100]
 
     async def name(user: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import mcp.types as t
 from mcp import Client, MCPError
 
+from tools.backoff import first_completed
 from tools.declaration import ToolError
 from tools.mcp.call_results import read_result
 from tools.mcp.connection_monitor import Watch
@@ -18,7 +19,6 @@ from tools.mcp.server_settings import ServerSettings
 from tools.mcp.timing import Pace
 from tools.mcp.tool_catalog import Catalog, Offer
 from tools.mcp.transports import Opener, Wire, open_transport
-from tools.race import first_of
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +168,7 @@ class Connection:
             async with AsyncExitStack() as stack:
                 watch = await self._enter(stack, wire)
                 watching = asyncio.create_task(watch.run(self.server.connect_timeout_s))
-                await first_of(asyncio.wait({watching}), self._stop.wait(), self._broken.wait())
+                await first_completed(asyncio.wait({watching}), self._stop.wait(), self._broken.wait())
                 self._leave()
                 watching.cancel()
         finally:

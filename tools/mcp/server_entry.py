@@ -1,13 +1,10 @@
 """One server's raw entry in mcp.json: reads typed values, fills in variables, notes problems and unknown keys."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from tools.mcp.secret_redaction import named_secret
-
-_VARIABLE = re.compile(r"\$(\$)?\{([^}]*)\}")  # a second dollar sign keeps it as it is
-_FORM = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+from tools.variable_substitution import fill_variables
 
 
 class Entry:
@@ -113,24 +110,8 @@ class Entry:
         """Return the value with its variables filled in."""
         if "\0" in value:
             self.problem(f'"{key}" contains a NUL character; remove it')
-
-        def fill(match: re.Match[str]) -> str:
-            if match[1]:
-                return match[0][1:]
-            form = _FORM.fullmatch(match[2])
-            if form is None:
-                forms = "write ${NAME} or ${NAME:-default}, $${ for a plain ${"
-                self.problem(f'"{key}" has a variable of unknown form; {forms}')
-                return ""
-            name, default = form[1], form[2]
-            found = self._environ.get(name) or default
-            if found is None and name in self._environ:
-                found = ""
-            if found is None:
-                self.problem(f'"{key}" needs the environment variable {name}; set it, or write ${{{name}:-default}}')
-                return ""
-            if named_secret(name):
-                self.substituted.append(found)
-            return found
-
-        return _VARIABLE.sub(fill, value)
+        filled = fill_variables(value, self._environ)
+        for problem in filled.problems:
+            self.problem(f'"{key}": {problem}')
+        self.substituted += [text for name, text in filled.used if named_secret(name)]
+        return filled.text

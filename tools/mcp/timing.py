@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from tools.race import first_of
+from tools.backoff import backoff_delay, first_completed
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,9 @@ class Pace:
 
     def delay(self, failures: int) -> float:
         """Return the pause after the n-th failure in a row: doubled each time, capped, the upper half by chance."""
-        whole = min(self.longest_delay_s, self.first_delay_s * 2.0 ** min(failures - 1, 32))
-        return whole * (0.5 + self.chance() / 2)
+        return backoff_delay(failures - 1, self.first_delay_s, self.longest_delay_s, self.chance)
 
     async def sleep_unless(self, event: asyncio.Event, seconds: float) -> bool:
         """Sleep, but no longer than until the event is set; return whether it is."""
-        await first_of(self.sleep(seconds), event.wait())
+        await first_completed(self.sleep(seconds), event.wait())
         return event.is_set()

@@ -12,10 +12,10 @@ from bot.session.services import Services
 from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from tools.backoff import first_completed
 from tools.call_review import Outcome, recheck
 from tools.context import ToolContext
 from tools.declaration import Tool, failed
-from tools.race import first_of
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for the first connection to a server
@@ -89,7 +89,7 @@ async def _find_tool(services: Services, name: str, cancel: asyncio.Event) -> To
     for _ in range(CONNECT_TRIES):
         if (tool := services.registry.get(name)) is not None or cancel.is_set():
             return tool
-        await first_of(services.ready(), cancel.wait())
+        await first_completed(services.ready(), cancel.wait())
     return services.registry.get(name)
 
 

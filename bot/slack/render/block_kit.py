@@ -11,7 +11,7 @@ from bot.ports import ApprovalCard, Button
 from bot.slack.render.slack_text import escape, shorten
 from bot.texts import say
 from storage.records import Approval
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 Block = dict[str, Any]
 APPROVE, DENY = "hermes_approve", "hermes_deny"
@@ -184,7 +184,7 @@ def preformatted(text: str) -> list[Block]:
     return [
         {
             "type": "rich_text",
-            "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": clean(piece)}]}],
+            "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": storable(piece)}]}],
         }
         for piece in pieces
     ]

@@ -2,7 +2,7 @@
 
 import re
 
-from tools.slack_markup import clean
+from tools.text_cleanup import storable
 
 BREAK = "\u200b"  # zero-width space: not seen, and Slack no longer reads a mention
 LOOKAHEAD = 16  # characters after a sign that decide whether it starts a mention
@@ -30,7 +30,7 @@ def neutral(text: str, start: int = 0, end: int | None = None) -> str:
         pieces += (text[at : match.end()], BREAK)
         at = match.end()
     pieces.append(text[at:end])
-    return clean("".join(pieces))
+    return storable("".join(pieces))
 
 
 def escape(text: str) -> str:
@@ -40,5 +40,5 @@ def escape(text: str) -> str:
 
 def shorten(text: str, limit: int) -> str:
     """Return at most `limit` characters on one line, with an ellipsis where something was left out."""
-    line = " ".join(clean(text).split())
+    line = " ".join(storable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

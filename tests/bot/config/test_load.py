@@ -103,7 +103,7 @@ def test_variables_take_their_value_else_their_default_else_are_a_problem(around
     around.say('session: {fields: {a: "${B}", b: "${not a name}"}}')
     first, second = problems()
     assert first == "hermes.yaml: session.fields.a: ${B} is not set; set it, or write ${B:-default}"
-    assert "unknown form" in second
+    assert "invalid variable" in second
 
 
 def test_a_value_filled_in_may_be_a_number(around: Surroundings) -> None:

@@ -85,7 +85,8 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
     for words in (
         "both: needs either", "neither: needs either", 'typed: "command" must be a string', '"args" must be a list',
         '"env.PORT"', '"disabled" must be true or false', '"timeout_s" must be a number', '"connect_timeout_s" must be',
-        "variable GITHUB_TOKEN; set it", "variable of unknown form", "place: \"url\" must be", 'old "sse" transport',
+        'unset: "env.TOKEN": ${GITHUB_TOKEN} is not set; set it', "invalid variable",
+        'place: "url" must be', 'old "sse" transport',
         "one line", '"protocol" must be', "shape: must be an object",
         "'bad name!' is not allowed", "differ only in case",
     ):  # fmt: skip

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.config.schema import Config
-from bot.memory.answer import CommandAnswer
 from bot.memory.memory_tools import memory_tools
 from bot.model.openai_client import ModelSettings, OpenAIModel
+from bot.ports import CommandAnswer
 from bot.session.access import Access, Rules
 from bot.session.services import EngineSettings
 from bot.slack.render.block_kit import private_blocks

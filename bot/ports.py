@@ -21,6 +21,14 @@ class Button:
     style: Literal["default", "primary", "danger"] = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """What a command answers: Markdown that only its author sees, with buttons below. A button's answer replaces it."""
+
+    text: str
+    buttons: tuple[Button, ...] = ()
+
+
 # --- Slack, outward -----------------------------------------------------------------------------------------------
 
 

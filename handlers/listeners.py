@@ -8,8 +8,8 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bot.memory.answer import CommandAnswer
 from bot.memory.memory_commands import ACTIONS
+from bot.ports import CommandAnswer
 from bot.session.intake.gateway import Clicked, Gateway
 from bot.session.tool_calls.approval_clicks import Button
 from bot.texts import both

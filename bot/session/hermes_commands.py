@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.memory.answer import CommandAnswer
+from bot.ports import CommandAnswer
 from bot.session.model_call.system_prompt import local
 from bot.session.tool_calls.approval_clicks import stop_here
 from bot.session.workspace import Spoken, World

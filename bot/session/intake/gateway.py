@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.memory.answer import CommandAnswer
+from bot.ports import CommandAnswer
 from bot.session.access import may_use
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import Commands, known, typed

@@ -26,7 +26,8 @@ from bot.component_settings import (
 )
 from bot.config.schema import Config
 from bot.config.yaml_file import variables
-from bot.jobs.scheduler import Jobs, JobSettings
+from bot.jobs.memory_jobs import memory_jobs
+from bot.jobs.scheduler import Scheduler
 from bot.mcp_loader import hub_of
 from bot.ops.http_endpoints import OutsideView, has_room
 from bot.ops.instance_lock import InstanceLock
@@ -177,7 +178,8 @@ class Hermes:
         await self._open_view()
         owed = await self.runner.recover()
         log.info("started", extra={"resumed": owed, "address": self.address})
-        jobs = Jobs(self.db, self._job_settings(), self.now, self._expire, self.runner.recover)
+        scheduled = memory_jobs(self.db, self.config.jobs, self.config.memory, self.now)
+        jobs = Scheduler(self.db, self.now, scheduled, {"expire": self._expire, "recover": self.runner.recover})
         await jobs.start()
         self._stack.push_async_callback(jobs.stop)
         await self.socket.start()
@@ -192,16 +194,6 @@ class Hermes:
             remedy = "set HERMES_HTTP_PORT to a free one (0 takes any)"
             raise StartError(f"port {port} on 127.0.0.1 cannot be used for health and metrics: {remedy}") from error
         self._stack.push_async_callback(view.stop)
-
-    def _job_settings(self) -> JobSettings:
-        jobs, memory = self.config.jobs, self.config.memory
-        return JobSettings(
-            consolidate=jobs.consolidate,
-            prune=jobs.prune,
-            timezone=jobs.timezone,
-            archive_after_days=memory.archive_after_days,
-            retention_days=memory.retention_days,
-        )
 
     async def stop(self) -> None:
         """Stop intake, bring running steps to a commit, close streams, children and database."""

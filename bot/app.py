@@ -5,33 +5,20 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from bot.component_settings import (
-    engine_settings,
-    model_of,
-    outside_link,
-    policy_of,
-    refused,
-    render_answer,
-    rules_of,
-    servers_of,
-    tools_of,
-    unborne,
-    unwritable,
-)
+from bot.component_settings import built_in_tools, engine_settings, intake_rules, model_settings, tool_policy
 from bot.config.schema import Config
-from bot.config.yaml_file import variables
 from bot.jobs.memory_jobs import memory_jobs
 from bot.jobs.scheduler import Scheduler
-from bot.mcp_loader import hub_of
-from bot.ops.http_endpoints import OutsideView, has_room
-from bot.ops.instance_lock import InstanceLock
-from bot.ops.metrics import Metrics, Stored
+from bot.mcp_servers import rules_without_tool, server_hub, server_settings
+from bot.model.openai_client import OpenAIModel
+from bot.ops.http_endpoints import HttpEndpoints, can_grow
+from bot.ops.instance_lock import FolderError, InstanceLock, make_folder
+from bot.ops.metrics import Metrics, StoredCounts
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import Commands
 from bot.session.intake.gateway import Gateway
@@ -40,7 +27,9 @@ from bot.session.people_cache import PeopleCache
 from bot.session.services import Deps
 from bot.session.tool_calls import approval_clicks
 from bot.session.workspace import World
+from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
+from bot.slack.web_api import bot_token_problem
 from handlers.listeners import register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
@@ -81,7 +70,7 @@ class Hermes:
         """Check everything outside first, take over what is owed, then let events in. Raises StartError."""
         try:
             await self._start()
-        except (StorageError, SocketError, ValueError) as error:
+        except (FolderError, StorageError, SocketError, ValueError) as error:
             await self._stack.aclose()
             raise StartError(str(error)) from error
         except BaseException:
@@ -101,12 +90,9 @@ class Hermes:
 
     async def _open_folder(self) -> None:
         lock = InstanceLock(sqlite_path(self.config.database_url))
-        try:
-            lock.acquire()
-            self._stack.callback(lock.release)
-            await asyncio.to_thread(self.config.files_root.mkdir, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StartError(unwritable(lock.path, error)) from error
+        lock.acquire()
+        self._stack.callback(lock.release)
+        await asyncio.to_thread(make_folder, self.config.files_root)
 
     @property
     def _app_token(self) -> str:
@@ -118,23 +104,23 @@ class Hermes:
         try:
             chat = await SlackChat.open(token.get_secret_value() if token else "", address)
         except ChatError as error:
-            raise StartError(refused(error, address)) from error
+            raise StartError(bot_token_problem(error, address)) from error
         self._stack.push_async_callback(chat.close)
         return chat
 
     async def _engine(self) -> Runner:
         config = self.config
         settings = engine_settings(config)
-        self._policy = policy_of(config)
-        self._registry = Registry((*tools_of(), *self._further), self._policy)
-        model = model_of(config)
+        self._policy = tool_policy(config)
+        self._registry = Registry((*built_in_tools(), *self._further), self._policy)
+        model = OpenAIModel(model_settings(config))
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
         await self._servers()
-        self._commands = Commands(self._registry, self._missing, partial(outside_link, self.chat.me.url))
+        self._commands = Commands(self._registry, self._missing, self.chat.me.thread_link)
         world = World(
-            rules=rules_of(config, self.chat.me.user, self.chat.me.team),
+            rules=intake_rules(config, self.chat.me.user, self.chat.me.team),
             known=PeopleCache(),
             now=self.now,
             fence=int(time.time()),  # each start is later than the one before
@@ -173,7 +159,7 @@ class Hermes:
         bolt = logging.getLogger("bot.bolt")
         bolt.setLevel(logging.ERROR)  # its warnings are about settings that we choose on purpose
         app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
-        register(app, self.gateway, render_answer)
+        register(app, self.gateway, command_response)
         self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
         await self._open_view()
         owed = await self.runner.recover()
@@ -186,7 +172,7 @@ class Hermes:
         self._stack.push_async_callback(self.socket.close)
 
     async def _open_view(self) -> None:
-        view = OutsideView(self.config.http_port, self._checks, self._metrics_text)
+        view = HttpEndpoints(self.config.http_port, self._checks, self._metrics_text)
         try:
             self.address = await view.start()
         except OSError as error:
@@ -203,13 +189,12 @@ class Hermes:
     # --- MCP servers
 
     async def _servers(self) -> None:
-        known, _ = variables([])  # what is wrong with .env was said when the configuration was read
-        settings = await asyncio.to_thread(servers_of, self.config, known)
-        for key in unborne(self.config, self._registry.names(), settings):
-            log.warning("a key under tools: that no tool bears: its rule applies to nothing", extra={"key": key})
+        settings = await asyncio.to_thread(server_settings, self.config)
+        for key in rules_without_tool(self.config, self._registry.names(), settings):
+            log.warning("unknown tool in tools: configuration; rule ignored", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
-        self._hub = hub_of(settings, self._offered, self._registry.names())
+        self._hub = server_hub(settings, self._offered, self._registry.names())
         if self._hub is not None:
             await self._hub.start()
             self._stack.push_async_callback(self._hub.close)
@@ -234,7 +219,7 @@ class Hermes:
     async def _checks(self) -> dict[str, bool]:
         try:
             await self.db.write(lambda tx: None)
-            writable = await asyncio.to_thread(has_room, self.db.path)
+            writable = await asyncio.to_thread(can_grow, self.db.path)
         except StorageError:
             writable = False
         return {"socket": self.socket.alive, "token": not self.chat.client.token_refused, "database": writable}
@@ -244,8 +229,8 @@ class Hermes:
         return self.metrics.text(await self.db.read(_stored, servers))
 
 
-def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
-    return Stored(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
+def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
+    return StoredCounts(inbox.depth(tx), approvals.settled(tx), memory_events.counts(tx), servers)
 
 
 async def _undivided(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

@@ -71,7 +71,7 @@ class Recorder:
 def methods_called() -> set[str]:
     """Return the Web API methods whose names stand in the code that talks to Slack."""
     found = set()
-    for file in [*(ROOT / "bot/slack").glob("*.py"), *(ROOT / "handlers").glob("*.py")]:
+    for file in [*(ROOT / "bot/slack").rglob("*.py"), *(ROOT / "handlers").glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in METHODS:
                 found.add(node.value)

@@ -79,7 +79,7 @@ class Actor:
 
     async def _run(self, takeover: Takeover | None) -> None:
         broken = True
-        logs.about(session=self.id)
+        logs.add_fields(session=self.id)
         try:
             if takeover is not None:
                 self._take_over(takeover)
@@ -224,7 +224,7 @@ class Actor:
         return self._session
 
     async def _ask(self, act: do.AskModel, packet: Packet | None) -> None:
-        logs.about(turn=act.turn)
+        logs.add_fields(turn=act.turn)
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
@@ -244,7 +244,7 @@ class Actor:
         self.feed(event)
 
     async def _run_tool(self, act: do.RunTool, dispatch: Dispatch, cancel: asyncio.Event) -> None:
-        logs.about(call=act.call)
+        logs.add_fields(call=act.call)
         await self._voice.join(self._known())
         try:
             event = await run_tool(self.deps, act, dispatch, cancel, partial(self._voice.show_call, act.call))

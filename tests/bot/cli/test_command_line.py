@@ -60,8 +60,8 @@ def test_help_names_every_command_and_version_the_version(hermes: Any) -> None:
 
 
 def test_migrate_makes_the_database_once(hermes: Any, around: Surroundings) -> None:
-    assert hermes("migrate")[:2] == (0, "data/hermes.db was brought to revision 0001\n")
-    assert hermes("migrate")[:2] == (0, "data/hermes.db is at revision 0001\n")
+    assert hermes("migrate")[:2] == (0, "data/hermes.db was updated to revision 0001\n")
+    assert hermes("migrate")[:2] == (0, "data/hermes.db is already at revision 0001\n")
 
 
 def test_migrate_says_where_it_cannot_write(hermes: Any, around: Surroundings) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.component_settings import server_problems
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
+from bot.mcp_servers import server_problems
 from tests.bot.surroundings import Surroundings
 
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}

@@ -5,32 +5,20 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from bot.component_settings import (
-    engine_settings,
-    model_of,
-    outside_link,
-    policy_of,
-    refused,
-    render_answer,
-    servers_of,
-    tools_of,
-    unborne,
-    unwritable,
-    workspace_of,
-)
+from bot.component_settings import built_in_tools, engine_settings, model_settings, tool_policy, workspace_of
 from bot.config.schema import Config
-from bot.config.yaml_file import variables
-from bot.jobs.scheduler import Jobs, JobSettings
-from bot.mcp_loader import hub_of
-from bot.ops.http_endpoints import OutsideView, has_room
-from bot.ops.instance_lock import InstanceLock
-from bot.ops.metrics import Metrics, Stored
+from bot.jobs.memory_jobs import memory_jobs
+from bot.jobs.scheduler import Scheduler
+from bot.mcp_servers import rules_without_tool, server_hub, server_settings
+from bot.model.openai_client import OpenAIModel
+from bot.ops.http_endpoints import HttpEndpoints, can_grow
+from bot.ops.instance_lock import FolderError, InstanceLock, make_folder
+from bot.ops.metrics import Metrics, StoredCounts
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import HermesCommands
 from bot.session.intake import approval_clicks
@@ -40,7 +28,9 @@ from bot.session.intake.event_intake import EventIntake
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.model_call.prompt import prompt_version
 from bot.session.services import EngineRules, Services
+from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
+from bot.slack.web_api import bot_token_problem
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
@@ -82,7 +72,7 @@ class Hermes:
         """Connect to everything outside, take over unfinished work, then accept events. Raises StartError."""
         try:
             await self._start()
-        except (StorageError, SocketError, ValueError) as error:
+        except (FolderError, StorageError, SocketError, ValueError) as error:
             await self._stack.aclose()
             raise StartError(str(error)) from error
         except BaseException:
@@ -102,12 +92,9 @@ class Hermes:
 
     async def _lock_data_folder(self) -> None:
         lock = InstanceLock(sqlite_path(self.config.database_url))
-        try:
-            lock.acquire()
-            self._stack.callback(lock.release)
-            await asyncio.to_thread(self.config.files_root.mkdir, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StartError(unwritable(lock.path, error)) from error
+        lock.acquire()
+        self._stack.callback(lock.release)
+        await asyncio.to_thread(make_folder, self.config.files_root)
 
     @property
     def _app_token(self) -> str:
@@ -119,24 +106,22 @@ class Hermes:
         try:
             chat = await SlackChat.open(token.get_secret_value() if token else "", address)
         except ChatError as error:
-            raise StartError(refused(error, address)) from error
+            raise StartError(bot_token_problem(error, address)) from error
         self._stack.push_async_callback(chat.close)
         return chat
 
     async def _build_runner(self) -> Runner:
         config = self.config
         settings = engine_settings(config)
-        self._policy = policy_of(config)
-        self._registry = Registry((*tools_of(), *self._extra_tools), self._policy)
-        model = model_of(config)
+        self._policy = tool_policy(config)
+        self._registry = Registry((*built_in_tools(), *self._extra_tools), self._policy)
+        model = OpenAIModel(model_settings(config))
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)
         self._stack.push_async_callback(executor.close)
         await self._start_mcp()
         self.workspace = workspace_of(config, self.chat.me.user, self.chat.me.team, self.now)
-        self._commands = HermesCommands(
-            self.workspace, self._registry, self._missing, partial(outside_link, self.chat.me.url)
-        )
+        self._commands = HermesCommands(self.workspace, self._registry, self._missing, self.chat.me.thread_link)
         services = Services(
             db=self.db,
             chat=self.chat,
@@ -180,20 +165,21 @@ class Hermes:
         app = AsyncApp(client=self.chat.client.web, authorize=authorize, logger=bolt)
         approvals = ApprovalClicks(self.db, self.runner, self._lookup, self.workspace, self._policy)
         commands = CommandIntake(self.db, self.runner, self._lookup, self._commands)
-        buttons = Buttons(approvals, commands, render_answer)
-        register(app, self.events, buttons, SlashCommands(commands, render_answer))
+        buttons = Buttons(approvals, commands, command_response)
+        register(app, self.events, buttons, SlashCommands(commands, command_response))
         self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
         await self._start_http()
         resumed = await self.runner.recover()
         log.info("started", extra={"resumed": resumed, "address": self.address})
-        jobs = Jobs(self.db, self._job_settings(), self.now, self._expire, self.runner.recover)
+        scheduled = memory_jobs(self.db, self.config.jobs, self.config.memory, self.now)
+        jobs = Scheduler(self.db, self.now, scheduled, {"expire": self._expire, "recover": self.runner.recover})
         await jobs.start()
         self._stack.push_async_callback(jobs.stop)
         await self.socket.start()
         self._stack.push_async_callback(self.socket.close)
 
     async def _start_http(self) -> None:
-        view = OutsideView(self.config.http_port, self._checks, self._metrics_text)
+        view = HttpEndpoints(self.config.http_port, self._checks, self._metrics_text)
         try:
             self.address = await view.start()
         except OSError as error:
@@ -201,16 +187,6 @@ class Hermes:
             remedy = "set HERMES_HTTP_PORT to a free one (0 takes any)"
             raise StartError(f"port {port} on 127.0.0.1 cannot be used for health and metrics: {remedy}") from error
         self._stack.push_async_callback(view.stop)
-
-    def _job_settings(self) -> JobSettings:
-        jobs, memory = self.config.jobs, self.config.memory
-        return JobSettings(
-            consolidate=jobs.consolidate,
-            prune=jobs.prune,
-            timezone=jobs.timezone,
-            archive_after_days=memory.archive_after_days,
-            retention_days=memory.retention_days,
-        )
 
     async def stop(self) -> None:
         """Refuse new events, let running steps commit, then close streams, MCP servers and the database."""
@@ -220,13 +196,12 @@ class Hermes:
     # --- MCP servers
 
     async def _start_mcp(self) -> None:
-        known, _ = variables([])  # what is wrong with .env was said when the configuration was read
-        settings = await asyncio.to_thread(servers_of, self.config, known)
-        for key in unborne(self.config, self._registry.names(), settings):
+        settings = await asyncio.to_thread(server_settings, self.config)
+        for key in rules_without_tool(self.config, self._registry.names(), settings):
             log.warning("unknown tool in tools: configuration; rule ignored", extra={"key": key})
         for warning in settings.warnings:
             log.warning(warning)
-        self._hub = hub_of(settings, self._offered, self._registry.names())
+        self._hub = server_hub(settings, self._offered, self._registry.names())
         if self._hub is not None:
             await self._hub.start()
             self._stack.push_async_callback(self._hub.close)
@@ -251,7 +226,7 @@ class Hermes:
     async def _checks(self) -> dict[str, bool]:
         try:
             await self.db.write(lambda tx: None)
-            writable = await asyncio.to_thread(has_room, self.db.path)
+            writable = await asyncio.to_thread(can_grow, self.db.path)
         except StorageError:
             writable = False
         return {"socket": self.socket.alive, "token": not self.chat.client.token_refused, "database": writable}
@@ -261,8 +236,8 @@ class Hermes:
         return self.metrics.text(await self.db.read(_stored, servers))
 
 
-def _stored(tx: Tx, servers: dict[str, bool]) -> Stored:
-    return Stored(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
+def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
+    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
 
 
 async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

@@ -22,6 +22,14 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """What a command answers: Markdown that only its author sees, with buttons below. A button's answer replaces it."""
+
+    text: str
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Click:
     """A person's click on a message; `thread` is where an answer to them belongs."""
 

@@ -8,9 +8,8 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bot.memory.answer import CommandAnswer
 from bot.memory.memory_commands import ACTIONS
-from bot.ports import Click
+from bot.ports import Click, CommandAnswer
 from bot.session.intake.approval_clicks import ApprovalClicks, CardButton
 from bot.session.intake.command_intake import CommandIntake
 from bot.session.intake.event_intake import EventIntake

@@ -58,7 +58,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/session/model_call/model_request.py", "openai"),
         ("bot/cli/doctor.py", "openai"),
     ],
-    "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_loader.py", "mcp")],
+    "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
     "apscheduler lives in bot.jobs": [("bot/memory/memory_maintenance.py", "apscheduler")],
     "the simulator stands alone": [
         ("bot/simulator/control.py", "bot.ports"),

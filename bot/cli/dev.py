@@ -1,4 +1,4 @@
-"""`hermes dev`: a local Slack in the browser and the bot in it, with no account and no key."""
+"""`hermes dev`: Hermes in a local Slack in the browser, without account or key."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -6,8 +6,7 @@ from contextlib import AsyncExitStack
 from pydantic import SecretStr
 
 from bot.app import Hermes, StartError
-from bot.cli.signals import unless
-from bot.component_settings import unwritable
+from bot.cli.signals import run_unless_stopped
 from bot.config.schema import Config, ModelConfig
 from bot.ops.instance_lock import InstanceLock
 from bot.simulator.demonstration import Demonstration
@@ -15,17 +14,16 @@ from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
 from storage.sqlite import sqlite_path
 
-BANNER = "Demonstration model: a small program, no language model. Set OPENAI_API_KEY and HERMES_MODEL for a real one."
+BANNER = (
+    "Demonstration model: a small program, not a language model. Set OPENAI_API_KEY and HERMES_MODEL for a real one."
+)
 
 
 async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
-    """Run simulator and bot until `stop` is set. Raises StartError, and LockedError for a second start."""
+    """Run simulator and bot until `stop` is set. Raise StartError, FolderError, or LockedError for a second start."""
     lock = InstanceLock(sqlite_path(config.database_url))
-    try:
-        lock.acquire()  # before the page's port, which the first one has taken too
-        lock.release()
-    except OSError as error:
-        raise StartError(unwritable(lock.path, error)) from error
+    lock.acquire()  # a second start should fail here, and not because the page's port is taken
+    lock.release()
     async with AsyncExitStack() as stack:
         model = config.model
         if model.name is None:
@@ -33,10 +31,10 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
             model = ModelConfig(**{**model.model_dump(), "name": "demonstration", "base_url": demonstration.base_url})
         banner = BANNER if config.model.name is None else None
         simulator = await _simulator(stack, port, banner)
-        hermes = Hermes(config.model_copy(update=_wired(simulator, model)))
-        if await unless(stop, hermes.start()):
+        hermes = Hermes(config.model_copy(update=_simulated(simulator, model)))
+        if await run_unless_stopped(stop, hermes.start()):
             stack.push_async_callback(hermes.stop)
-            print(f"Hermes is in its own Slack now: {simulator.url}  (end it with Ctrl-C)", flush=True)
+            print(f"Local Slack running at {simulator.url} (Ctrl+C to quit)", flush=True)
             await stop.wait()
     return 0
 
@@ -49,7 +47,7 @@ async def _simulator(stack: AsyncExitStack, port: int, banner: str | None) -> Si
         raise StartError(f"port {port} is not free ({error.strerror}); choose another with --port") from error
 
 
-def _wired(simulator: Simulator, model: ModelConfig) -> dict[str, object]:
+def _simulated(simulator: Simulator, model: ModelConfig) -> dict[str, object]:
     return {
         "model": model,
         "bot_token": SecretStr(simulator.settings.bot_token),

@@ -1,6 +1,6 @@
-"""`hermes doctor`: looks at every outside thing and says, one line each, whether it is well and what to do.
+"""`hermes doctor`: checks everything outside Hermes and prints a line each, with the remedy for what fails.
 
-It changes nothing and takes no lock, so it may run beside the bot.
+It changes nothing and takes no lock, so it can run beside the bot.
 """
 
 import asyncio
@@ -14,14 +14,15 @@ from zoneinfo import available_timezones
 
 from pydantic import SecretStr
 
-from bot.component_settings import model_of, refused, server_problems, servers_of, tools_of, unborne
+from bot.component_settings import built_in_tools, model_settings
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
-from bot.config.yaml_file import variables
-from bot.mcp_loader import check
+from bot.mcp_servers import check_servers, rules_without_tool, server_problems, server_settings
+from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError
 from bot.simulator.settings import app_of, installed_manifest
 from bot.slack.slack_chat import SlackChat
+from bot.slack.web_api import bot_token_problem
 from handlers.socket_mode import SocketError, check_app_token
 from storage.database import Database, StorageError
 from storage.migrate import HEAD, revision
@@ -29,81 +30,78 @@ from storage.sqlite import sqlite_path
 from tools.context import ChatError
 
 CHECK_SECONDS = 60.0
-LEAST_FREE = 100 * 1024 * 1024  # bytes
-MOST_SKEW = 60.0  # seconds between our clock and Slack's
+MIN_FREE_BYTES = 100 * 1024 * 1024
+MAX_CLOCK_DIFFERENCE = 60.0  # seconds between our clock and Slack's
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one look found. `words` is one line; where it is not well it ends with the remedy."""
+    """The result of one check. `message` is one line, and ends with the remedy if the check failed."""
 
     name: str
     ok: bool
-    words: str
+    message: str
 
     @property
     def line(self) -> str:
-        return f"{'ok  ' if self.ok else 'fail'}  {self.name}: {' '.join(self.words.split())}"
+        return f"{'ok  ' if self.ok else 'fail'}  {self.name}: {' '.join(self.message.split())}"
 
 
-async def examine(say: Callable[[str], None]) -> int:
-    """Say a line per finding; return 0 when all is well, else 1."""
+async def examine(write_line: Callable[[str], None]) -> int:
+    """Run every check and write a line each; return 0 if all are ok, else 1."""
     try:
         config = await asyncio.to_thread(load, required=False, check_servers=server_problems)
     except ConfigError as error:
         for problem in error.problems:
-            say(Finding("configuration", False, problem).line)
+            write_line(Finding("configuration", False, problem).line)
         return 1
-    found = [Finding("configuration", True, "can be read")]
-    looks = [_bounded("folder", asyncio.to_thread(_folder, config)), _bounded("database", _database(config))]
-    looks += [_bounded("Slack", _slack(config)), _bounded("app token", _app_token(config))]
-    looks += [_bounded("model", _model(config)), _bounded("MCP servers", _servers(config))]
-    looks += [_bounded("time zones", asyncio.to_thread(_zones))]
-    found += [finding for several in await asyncio.gather(*looks) for finding in several]
-    for finding in found:
-        say(finding.line)
-    return 0 if all(finding.ok for finding in found) else 1
+    checks = [
+        _limited("folders", asyncio.to_thread(_folders, config)),
+        _limited("database", _database(config)),
+        _limited("Slack", _slack(config)),
+        _limited("app token", _app_token(config)),
+        _limited("model", _model(config)),
+        _limited("MCP servers", _servers(config)),
+        _limited("time zones", asyncio.to_thread(_time_zones)),
+    ]
+    findings = [Finding("configuration", True, "is valid")]
+    findings += [finding for several in await asyncio.gather(*checks) for finding in several]
+    for finding in findings:
+        write_line(finding.line)
+    return 0 if all(finding.ok for finding in findings) else 1
 
 
-async def _bounded(name: str, look: Awaitable[list[Finding]]) -> list[Finding]:
+async def _limited(name: str, check: Awaitable[list[Finding]]) -> list[Finding]:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
-            return await look
+            return await check
     except TimeoutError:
-        return [Finding(name, False, f"gave no answer in {CHECK_SECONDS:.0f} s; try again, then look at the network")]
+        message = f"no answer within {CHECK_SECONDS:.0f} s; try again, then check the network"
+        return [Finding(name, False, message)]
 
 
-def _folder(config: Config) -> list[Finding]:
-    findings = []
-    for name, folder in (("data folder", config.data_dir), ("files folder", config.files_root)):
-        there = _nearest(folder)
-        free = shutil.disk_usage(there).free
-        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            words = (
-                f"{there} cannot be written; make it writable for this user, or set HERMES_DATA_DIR to another folder"
-            )
-        elif free < LEAST_FREE:
-            words = f"{folder} has only {free >> 20} MB left; free some space"
-        else:
-            state = "" if there == folder.absolute() else " (made at the first start)"
-            findings.append(Finding(name, True, f"{folder} is writable, {free >> 20} MB free{state}"))
-            continue
-        findings.append(Finding(name, False, words))
-    return findings
+def _folders(config: Config) -> list[Finding]:
+    return [_folder("data folder", config.data_dir), _folder("files folder", config.files_root)]
 
 
-def _nearest(path: Path) -> Path:
-    """Return the path itself, or the nearest thing above it that exists."""
-    found = path.absolute()
-    while not found.exists():
-        found = found.parent
-    return found
+def _folder(name: str, folder: Path) -> Finding:
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        remedy = "make it writable for this user, or set HERMES_DATA_DIR to another folder"
+        return Finding(name, False, f"cannot write {existing}; {remedy}")
+    if free < MIN_FREE_BYTES:
+        return Finding(name, False, f"{folder} has only {free >> 20} MB left; free some space")
+    note = "" if existing == folder.absolute() else " (created at the first start)"
+    return Finding(name, True, f"{folder} is writable, {free >> 20} MB free{note}")
 
 
 async def _database(config: Config) -> list[Finding]:
     path = sqlite_path(config.database_url)
     if not path.exists():
-        return [Finding("database", True, f"{path} is made at the first start")]
+        return [Finding("database", True, f"{path} is created at the first start")]
     if not os.access(path, os.W_OK):
         return [Finding("database", False, f"{path} is read-only; make it writable for this user")]
     try:
@@ -113,56 +111,56 @@ async def _database(config: Config) -> list[Finding]:
         finally:
             await db.close()
     except StorageError as error:
-        return [Finding("database", False, f"{error}; put it back from a copy, or set HERMES_DATABASE_URL to another")]
+        return [Finding("database", False, f"{error}; restore a backup, or set HERMES_DATABASE_URL to another file")]
     if current is not None and current > HEAD:
-        words = f"{path} is at revision {current}, newer than this Hermes ({HEAD}); install the newer one"
-        return [Finding("database", False, words)]
-    state = (
-        f"is at revision {current}" if current == HEAD else f"is migrated from {current} to {HEAD} at the next start"
-    )
+        message = f"{path} is at revision {current}, newer than this Hermes ({HEAD}); install the newer Hermes"
+        return [Finding("database", False, message)]
+    state = f"is at revision {current}" if current == HEAD else f"is updated from {current} to {HEAD} at the next start"
     return [Finding("database", True, f"{path} {state}")]
 
 
 async def _slack(config: Config) -> list[Finding]:
-    token = _secret(config.bot_token)
+    token = _value(config.bot_token)
     if not token:
         remedy = "install the app from manifest.yaml and copy its Bot User OAuth Token"
         return [Finding("bot token", False, f"SLACK_BOT_TOKEN is missing: {remedy}")]
     try:
         chat = await SlackChat.open(token, config.slack_api_url)
     except ChatError as error:
-        return [Finding("bot token", False, refused(error, config.slack_api_url))]
+        return [Finding("bot token", False, bot_token_problem(error, config.slack_api_url))]
     try:
-        me, granted, theirs = chat.me, chat.client.granted, chat.client.first_ts
+        me, granted, slack_time = chat.me, chat.client.granted, chat.client.first_ts
     finally:
         await chat.close()
-    findings = [Finding("bot token", True, f"is accepted (user {me.user} in team {me.team})"), _scopes(granted)]
-    return [*findings, _clock(theirs, time.time())]
+    accepted = Finding("bot token", True, f"is accepted (user {me.user} in team {me.team})")
+    return [accepted, _scopes(granted), _clock(slack_time, time.time())]
 
 
 def _scopes(granted: str) -> Finding:
     if not granted:
-        return Finding("scopes", True, "Slack did not say which are granted")
+        return Finding("scopes", True, "cannot be checked; Slack did not return them")
     wanted = app_of(installed_manifest()).scopes
     missing = sorted(wanted - {scope.strip() for scope in granted.split(",")})
     if missing:
-        remedy = "add to the app what manifest.yaml names, then reinstall it to the workspace"
+        remedy = "add them to the app as in manifest.yaml, then reinstall it to the workspace"
         return Finding("scopes", False, f"missing {', '.join(missing)}; {remedy}")
-    return Finding("scopes", True, f"all {len(wanted)} of manifest.yaml are granted")
+    return Finding("scopes", True, f"all {len(wanted)} scopes of manifest.yaml are granted")
 
 
-def _clock(theirs: str, ours: float) -> Finding:
-    skew = abs(ours - float(theirs)) if theirs else 0.0
-    if skew > MOST_SKEW:
-        return Finding("clock", False, f"differs from Slack's by {skew:.0f} s; let the machine set it by NTP")
-    return Finding("clock", True, "agrees with Slack's" if theirs else "could not be compared with Slack's")
+def _clock(slack_time: str, now: float) -> Finding:
+    if not slack_time:
+        return Finding("clock", True, "cannot be compared; Slack did not return its time")
+    difference = abs(now - float(slack_time))
+    if difference > MAX_CLOCK_DIFFERENCE:
+        return Finding("clock", False, f"differs from Slack's by {difference:.0f} s; synchronize it with NTP")
+    return Finding("clock", True, "agrees with Slack's")
 
 
 async def _app_token(config: Config) -> list[Finding]:
-    token = _secret(config.app_token)
+    token = _value(config.app_token)
     if not token:
-        words = "SLACK_APP_TOKEN is missing: create an app-level token with the scope connections:write"
-        return [Finding("app token", False, words)]
+        message = "SLACK_APP_TOKEN is missing: create an app-level token with the scope connections:write"
+        return [Finding("app token", False, message)]
     try:
         await check_app_token(token, config.slack_api_url)
     except SocketError as error:
@@ -172,9 +170,9 @@ async def _app_token(config: Config) -> list[Finding]:
 
 async def _model(config: Config) -> list[Finding]:
     if config.model.name is None:
-        words = "no model is configured: set HERMES_MODEL (and OPENAI_API_KEY or OPENAI_BASE_URL)"
-        return [Finding("model", False, words)]
-    model = model_of(config)
+        message = "no model is configured: set HERMES_MODEL (and OPENAI_API_KEY or OPENAI_BASE_URL)"
+        return [Finding("model", False, message)]
+    model = OpenAIModel(model_settings(config))
     try:
         await model.check()
     except ModelError as error:
@@ -186,24 +184,24 @@ async def _model(config: Config) -> list[Finding]:
 
 
 async def _servers(config: Config) -> list[Finding]:
-    known, _ = await asyncio.to_thread(variables, [])
-    settings = await asyncio.to_thread(servers_of, config, known)
-    remedy = "; look at its command, address and secrets, then run `hermes mcp check`"
-    found = [Finding(f"MCP server {r.name}", r.ok, r.words + ("" if r.ok else remedy)) for r in await check(settings)]
-    found = found or [Finding("MCP servers", True, "none are configured")]
-    lost = unborne(config, (tool.name for tool in tools_of()), settings)
-    if lost:  # no failure: a later version or server may bring it
-        names = ", ".join(lost)
-        found.append(Finding("rules", True, f"no tool is called {names}: what is set under tools: for it is of no use"))
-    return found
+    settings = await asyncio.to_thread(server_settings, config)
+    remedy = "; check its command, address and secrets, then run `hermes mcp check`"
+    rows = await check_servers(settings)
+    findings = [Finding(f"MCP server {r.name}", r.ok, r.words + ("" if r.ok else remedy)) for r in rows]
+    findings = findings or [Finding("MCP servers", True, "none are configured")]
+    unknown = rules_without_tool(config, (tool.name for tool in built_in_tools()), settings)
+    if unknown:  # not a failure: a later version or server may add the tool
+        message = f"unknown tool under tools: {', '.join(unknown)}; correct the name, or remove the rule"
+        findings.append(Finding("rules", True, message))
+    return findings
 
 
-def _zones() -> list[Finding]:
+def _time_zones() -> list[Finding]:
     count = len(available_timezones())
     if not count:
-        return [Finding("time zones", False, "no zone data is installed; install the package tzdata")]
+        return [Finding("time zones", False, "no time zone data found; install the package tzdata")]
     return [Finding("time zones", True, f"{count} are known")]
 
 
-def _secret(held: SecretStr | None) -> str:
-    return held.get_secret_value() if held else ""
+def _value(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""

@@ -10,14 +10,14 @@ from typing import Any
 
 from bot.app import Hermes, StartError
 from bot.cli import dev, doctor, mcp_commands
-from bot.cli.signals import unless, until_signalled
-from bot.component_settings import server_problems, servers_of, unwritable
+from bot.cli.signals import run_unless_stopped, run_until_signal
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
-from bot.config.yaml_file import variables
+from bot.mcp_servers import server_problems, server_settings
 from bot.ops import logs
-from bot.ops.instance_lock import InstanceLock, LockedError
-from storage.database import StorageError
+from bot.ops.instance_lock import FolderError, InstanceLock, LockedError
+from storage.database import Database, StorageError
+from storage.migrate import HEAD, migrate
 from storage.sqlite import sqlite_path
 
 log = logging.getLogger(__name__)
@@ -27,27 +27,27 @@ Run = Callable[[argparse.Namespace], int]
 
 
 def main() -> None:
-    """Run one command and exit with its status: 0 done, 1 failed, 2 wrongly called, configured or already running."""
+    """Run one command and exit: 0 done, 1 failed, 2 wrong arguments or configuration, or already running."""
     arguments = _parser().parse_args()
     run: Run = arguments.run
     try:
         code = run(arguments)
     except (ConfigError, LockedError) as error:
-        code = _complain(error, BAD_CONFIGURATION)
-    except (StartError, StorageError) as error:
-        code = _complain(error, FAILED)
+        code = _print_error(error, BAD_CONFIGURATION)
+    except (FolderError, StartError, StorageError) as error:
+        code = _print_error(error, FAILED)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:  # `hermes … | head`
         code = FAILED
     except Exception as error:
-        log.exception("hermes failed")
-        code = _complain(f"it failed ({type(error).__name__}); the log has the details", FAILED)
+        log.exception("command failed")
+        code = _print_error(f"unexpected error ({type(error).__name__}); the log has the details", FAILED)
     raise SystemExit(code)
 
 
-def _complain(words: object, code: int) -> int:
-    print(f"hermes: {words}", file=sys.stderr)
+def _print_error(message: object, code: int) -> int:
+    print(f"hermes: {message}", file=sys.stderr)
     return code
 
 
@@ -57,21 +57,23 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hermes {version('hermes-slack-agent')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    _command(commands, "run", _run, "work on Slack")
-    local = _command(commands, "dev", _dev, "work in a local Slack in the browser, without account or key")
-    local.add_argument("--port", type=_port, default=SIMULATOR_PORT, help=f"of the page (default {SIMULATOR_PORT})")
-    _command(commands, "doctor", _doctor, "check everything outside, one line each with the remedy")
-    _command(commands, "migrate", _migrate, "bring the database to this version's tables")
-    servers = commands.add_parser("mcp", help="look at the MCP servers")
+    _add(commands, "run", _run, "run Hermes on Slack")
+    local = _add(commands, "dev", _dev, "run Hermes with a local Slack in the browser; needs no account and no key")
+    local.add_argument(
+        "--port", type=_port, default=SIMULATOR_PORT, help=f"port of the page (default {SIMULATOR_PORT})"
+    )
+    _add(commands, "doctor", _doctor, "check Slack, model, database and MCP servers, with a remedy for each problem")
+    _add(commands, "migrate", _migrate, "update the database to this version of Hermes")
+    servers = commands.add_parser("mcp", help="list or check the MCP servers")
     actions = servers.add_subparsers(title="actions", required=True, metavar="ACTION")
-    _command(actions, "list", _mcp_list, "show what is configured, without connecting")
-    check = _command(actions, "check", _mcp_check, "connect once and list the tools")
-    check.add_argument("server", nargs="?", help="one server (default: all)")
+    _add(actions, "list", _mcp_list, "list the configured servers without connecting")
+    check = _add(actions, "check", _mcp_check, "connect to the servers and list their tools")
+    check.add_argument("server", nargs="?", help="name of one server (default: all)")
     return parser
 
 
-def _command(commands: Any, name: str, run: Run, words: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words)
+def _add(commands: Any, name: str, run: Run, description: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=description, description=description)
     parser.set_defaults(run=run)
     return parser
 
@@ -83,13 +85,13 @@ def _port(text: str) -> int:
 
 
 def _run(_: argparse.Namespace) -> int:
-    config = _ready(load(check_servers=server_problems))
-    return asyncio.run(until_signalled(lambda stop: serve(config, stop)))
+    config = _load()
+    return asyncio.run(run_until_signal(lambda stop: serve(config, stop)))
 
 
 def _dev(arguments: argparse.Namespace) -> int:
-    config = _ready(load(dev=True, check_servers=server_problems))
-    return asyncio.run(until_signalled(lambda stop: dev.serve(config, arguments.port, stop)))
+    config = _load(dev=True)
+    return asyncio.run(run_until_signal(lambda stop: dev.serve(config, arguments.port, stop)))
 
 
 def _doctor(_: argparse.Namespace) -> int:
@@ -98,43 +100,43 @@ def _doctor(_: argparse.Namespace) -> int:
 
 
 def _migrate(_: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_servers=server_problems))
+    config = _load(required=False)
     lock = InstanceLock(sqlite_path(config.database_url))
+    lock.acquire()
     try:
-        lock.acquire()
-    except OSError as error:
-        raise StartError(unwritable(lock.path, error)) from None
-    try:
-        print(asyncio.run(mcp_commands.migrated(config.database_url)))
+        print(asyncio.run(_migrated(config.database_url)))
     finally:
         lock.release()
     return 0
 
 
+async def _migrated(url: str) -> str:
+    db = await Database.open(url)
+    try:
+        changed = await migrate(db)
+    finally:
+        await db.close()
+    return f"{db.path} {'was updated to' if changed else 'is already at'} revision {HEAD}"
+
+
 def _mcp_list(_: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_servers=server_problems))
-    for line in mcp_commands.listed(servers_of(config, variables([])[0])):
-        print(line)
+    mcp_commands.print_list(server_settings(_load(required=False)))
     return 0
 
 
 def _mcp_check(arguments: argparse.Namespace) -> int:
-    config = _ready(load(required=False, check_servers=server_problems))
-    settings = servers_of(config, variables([])[0])
+    settings = server_settings(_load(required=False))
     names = [server.name for server in settings.servers]
-    if arguments.server is not None and arguments.server not in names:
-        words = f"there is no MCP server {arguments.server}; configured: {', '.join(names) or 'none'}"
-        return _complain(words, BAD_CONFIGURATION)
-    lines, well = asyncio.run(mcp_commands.checked(settings, arguments.server))
-    for line in lines:
-        print(line)
-    return 0 if well else FAILED
+    if arguments.server not in (None, *names):
+        message = f"there is no MCP server {arguments.server}; configured: {', '.join(names) or 'none'}"
+        return _print_error(message, BAD_CONFIGURATION)
+    return 0 if asyncio.run(mcp_commands.print_checks(settings, arguments.server)) else FAILED
 
 
 async def serve(config: Config, stop: asyncio.Event) -> int:
     """Run the bot until `stop` is set."""
     hermes = Hermes(config)
-    if await unless(stop, hermes.start()):
+    if await run_unless_stopped(stop, hermes.start()):
         try:
             print(f"hermes: ready ({hermes.address})", flush=True)
             await stop.wait()
@@ -143,14 +145,18 @@ async def serve(config: Config, stop: asyncio.Event) -> int:
     return 0
 
 
-def _ready(config: Config) -> Config:
-    """Set the log up so that it hides what this configuration holds."""
-    logs.set_up(config.log_level, secrets_of(config))
+def _load(*, dev: bool = False, required: bool = True) -> Config:
+    """Load the configuration, and set up a log that hides its secrets."""
+    config = load(dev=dev, required=required, check_servers=server_problems)
+    logs.set_up(config.log_level, secrets(config))
     return config
 
 
-def secrets_of(config: Config) -> list[str]:
+def secrets(config: Config) -> list[str]:
     """Return what must never be logged."""
-    found = (config.bot_token, config.app_token, config.model.api_key)
-    servers = servers_of(config, variables([])[0]).servers
-    return [*(s.get_secret_value() for s in found if s is not None), *(s for one in servers for s in one.secrets)]
+    tokens = (config.bot_token, config.app_token, config.model.api_key)
+    servers = server_settings(config).servers
+    return [
+        *(t.get_secret_value() for t in tokens if t is not None),
+        *(s for server in servers for s in server.secrets),
+    ]

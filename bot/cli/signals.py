@@ -1,4 +1,4 @@
-"""How a command ends: a signal asks it to, and even a start that hangs obeys."""
+"""How a command ends on SIGTERM and SIGINT, even while it is still starting."""
 
 import asyncio
 import signal
@@ -6,39 +6,39 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-IMPATIENT_SECONDS = 1.0  # one who asks again later than this means it; supervisors often send the same signal twice
+SECOND_SIGNAL_SECONDS = 1.0  # supervisors often send the same signal twice; one after this time ends the process
 
 
-async def until_signalled(work: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
-    """Run `work`, telling it to stop at SIGTERM or SIGINT. A later one ends the process as it is."""
+async def run_until_signal(work: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
+    """Run `work`, and set its event on SIGTERM or SIGINT. A later signal ends the process at once."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def ask() -> None:
+    def request_stop() -> None:
         if not stop.is_set():
             stop.set()
-            loop.call_later(IMPATIENT_SECONDS, let_go)
+            loop.call_later(SECOND_SIGNAL_SECONDS, restore_signals)
 
-    def let_go() -> None:
+    def restore_signals() -> None:
         for number in SIGNALS:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, ask)
+        loop.add_signal_handler(number, request_stop)
     return await work(stop)
 
 
-async def unless(stop: asyncio.Event, work: Coroutine[Any, Any, Any]) -> bool:
-    """Do `work` to its end and return True, or drop it as soon as `stop` is set and return False."""
-    doing, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+async def run_unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, Any]) -> bool:
+    """Run `work` and return True, or cancel it when `stop` is set and return False."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
     try:
-        await asyncio.wait({doing, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (doing, stopping):
+        for task in (working, stopping):
             task.cancel()
-        await asyncio.wait({doing, stopping})
-    if doing.cancelled():
+        await asyncio.wait({working, stopping})
+    if working.cancelled():
         return False
-    await doing
+    await working
     return True

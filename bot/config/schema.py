@@ -1,4 +1,4 @@
-"""What can be configured: one frozen Config, its parts and their limits. `bot.config_load` makes it."""
+"""Every key of the configuration: its type, limits, default and description. `bot.config.load` fills it in."""
 
 import re
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from storage.sqlite import sqlite_path
 
 Deny = Literal["deny", "allow"]
 DEFAULT_SLACK_API = "https://slack.com/api/"
-LATER_TOOL_KEYS = ("extra", "offer_max")  # reserved: never the names of tools
+RESERVED_TOOL_KEYS = ("defaults", "files_root", "extra", "offer_max")  # never names of tools; the last two are planned
 USER_GROUP = re.compile(r"S[A-Z0-9]{8,}")
 APPROVERS = re.compile(r"requester|role:\S+|[UW][A-Z0-9_]+")
 
 
 def http_address(value: str) -> str:
-    """Return an http(s) address. Raises ValueError for what is none."""
+    """Return an http(s) address. Raise ValueError for anything else."""
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -32,32 +32,32 @@ def http_address(value: str) -> str:
 
 
 def sqlite_address(value: str) -> str:
-    """Return a database URL that can be used. Raises ValueError without repeating a password."""
+    """Return a usable database URL. Raise ValueError without repeating a password in it."""
     sqlite_path(value)
     return value
 
 
 def schedule(value: str) -> str:
-    """Return a crontab(5) line. Raises ValueError."""
+    """Return a crontab(5) expression. Raise ValueError for anything else."""
     crontab.parse(value)
     return value
 
 
 def zone(value: str) -> str:
-    """Return the name of a time zone. Raises ValueError for one that nobody knows."""
+    """Return the name of a time zone. Raise ValueError for an unknown one."""
     crontab.zone_of(value)
     return value
 
 
 def person(value: str) -> str:
-    """Return a member of a role. Raises ValueError for a user group: those are not resolved."""
+    """Return a member of a role. Raise ValueError for a user group: groups are not resolved yet."""
     if USER_GROUP.fullmatch(value):
-        raise ValueError("a user group (S…) cannot be a member yet; list the people's ids (U…)")
+        raise ValueError("user groups (S…) are not supported in roles yet; list the people's ids (U…)")
     return value
 
 
 def approvers(value: Any) -> Any:
-    """Return who may approve. Raises ValueError for a word that means nobody."""
+    """Return who may approve. Raise ValueError for anything but the requester, roles and people."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list | tuple) or not all(isinstance(w, str) and APPROVERS.fullmatch(w) for w in words):
         raise ValueError('must be "requester", "role:NAME", or a list of people\'s ids (U…) and roles')
@@ -65,7 +65,7 @@ def approvers(value: Any) -> Any:
 
 
 def servers(value: Any) -> Any:
-    """Return the MCP servers as they were written. Raises ValueError for what is neither a file nor a mapping."""
+    """Return the MCP servers unchanged. Raise ValueError for what is neither a file nor a mapping."""
     if value is not None and not isinstance(value, str | Path | Mapping):
         raise ValueError("must be the path of an mcp.json, or a mapping of servers")
     return value or None
@@ -78,150 +78,152 @@ Servers = Annotated[Path | dict[str, Any] | None, BeforeValidator(servers)]
 
 
 def upper(value: Any) -> Any:
-    """Return a word in capitals."""
+    """Return text in capitals, and anything else unchanged."""
     return value.upper() if isinstance(value, str) else value
 
 
-class Part(BaseModel):
-    """A part of the configuration: frozen, and an unknown key is an error."""
+class Section(BaseModel):
+    """A section of the configuration: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class ModelConfig(Part):
-    name: str | None = Field(None, min_length=1)
-    base_url: HttpAddress | None = None
-    api_key: SecretStr | None = None
-    context_window: int = Field(32768, ge=2048)
-    temperature: float | None = Field(0.3, ge=0, le=2)
-    context_budget_tokens: int | None = Field(None, ge=1024)
-    system_prompt_file: Path | None = None
-    reflection_model: str | None = None
-    request_timeout_s: float = Field(60, gt=0, le=3600)
+class ModelConfig(Section):
+    name: str | None = Field(None, min_length=1, description="Model name at the endpoint. HERMES_MODEL overrides it.")
+    base_url: HttpAddress | None = Field(
+        None, description="OpenAI-compatible endpoint. Not set: OpenAI's. OPENAI_BASE_URL overrides it."
+    )
+    api_key: SecretStr | None = Field(None, description="API key of the endpoint. OPENAI_API_KEY overrides it.")
+    context_window: int = Field(32768, ge=2048, description="Tokens that the model accepts.")
+    temperature: float | None = Field(0.3, ge=0, le=2, description="Sampling temperature; null uses the server's.")
+    context_budget_tokens: int | None = Field(
+        None, ge=1024, description="Tokens of a complete request. Not set: 0.85 of the context window."
+    )
+    system_prompt_file: Path | None = Field(None, description="Text file that replaces the built-in system prompt.")
+    reflection_model: str | None = Field(None, description="Model for summaries and session fields. Not set: the same.")
+    request_timeout_s: float = Field(60, gt=0, le=3600, description="Seconds until a silent request fails.")
 
     @property
     def budget_tokens(self) -> int:
-        """The whole budget of a request, in tokens."""
+        """The budget of a complete request, in tokens."""
         return self.context_budget_tokens or int(self.context_window * 0.85)
 
 
-class Budget(Part):
+class Budget(Section):
     """Shares of the context budget."""
 
-    system: float = Field(0.18, gt=0, lt=1)
-    memory: float = Field(0.05, ge=0, lt=1)
-    tools: float = Field(0.22, ge=0, lt=1)
-    history: float = Field(0.42, gt=0, lt=1)
-    output: float = Field(0.13, gt=0, lt=1)
+    system: float = Field(0.18, gt=0, lt=1, description="Share of the context budget for the system prompt.")
+    memory: float = Field(0.05, ge=0, lt=1, description="Share for memories.")
+    tools: float = Field(0.22, ge=0, lt=1, description="Share for tool schemas.")
+    history: float = Field(0.42, gt=0, lt=1, description="Share for the conversation.")
+    output: float = Field(0.13, gt=0, lt=1, description="Share for the reply. All shares together are at most 1.")
 
     @model_validator(mode="after")
-    def _whole(self) -> "Budget":
+    def _at_most_one(self) -> "Budget":
         total = self.system + self.memory + self.tools + self.history + self.output
         if total > 1.001:
-            raise ValueError(f"the shares add up to {total:.2f}; together they may not exceed 1")
+            raise ValueError(f"the shares add up to {total:.2f}; reduce them to at most 1")
         return self
 
 
-class SessionConfig(Part):
-    max_steps: int = Field(10, ge=1, le=200)
-    keep_turns: int = Field(5, ge=1, le=100)
+class SessionConfig(Section):
+    max_steps: int = Field(10, ge=1, le=200, description="Model replies in one turn.")
+    keep_turns: int = Field(5, ge=1, le=100, description="Newest turns that are never summarized.")
     budget: Budget = Budget()
-    queue_limit: int = Field(50, ge=1)
-    follow_ups: Literal["auto", "all", "mention"] = "auto"
-    turn_timeout_s: float = Field(600, gt=0)
-    fields: dict[str, str] = {}
+    queue_limit: int = Field(50, ge=1, description="Messages that can wait in one thread.")
+    follow_ups: Literal["auto", "all", "mention"] = Field(
+        "auto",
+        description="Which replies in its threads Hermes answers: auto (a mention is needed only if several people "
+        "take part), all, or mention.",
+    )
+    turn_timeout_s: float = Field(600, gt=0, description="Seconds of work in one turn; waiting for people is free.")
+    fields: dict[str, str] = Field({}, description="Facts kept per session: name to description.")
 
 
-class SlackConfig(Part):
-    mode: Literal["socket"] = "socket"
+class SlackConfig(Section):
+    mode: Literal["socket"] = Field("socket", description="How Slack is connected; Socket Mode is the only way yet.")
 
 
-class AccessConfig(Part):
-    guests: Deny = "deny"
-    external: Deny = "deny"
-    users: tuple[str, ...] = ()
-    channels: tuple[str, ...] = ()
+class AccessConfig(Section):
+    guests: Deny = Field("deny", description="Whether guests may use Hermes.")
+    external: Deny = Field("deny", description="Whether people of other organizations may use Hermes.")
+    users: tuple[str, ...] = Field((), description="Only these user ids may use Hermes. Empty: everybody.")
+    channels: tuple[str, ...] = Field((), description="Hermes works only in these channel ids. Empty: everywhere.")
 
 
-class ToolDefaults(Part):
-    timeout_s: float = Field(15, gt=0, le=3600)
-    retries: int = Field(2, ge=0, le=10)
-    result_limit: int = Field(4000, ge=200)
+class ToolDefaults(Section):
+    timeout_s: float = Field(15, gt=0, le=3600, description="Seconds until a tool call times out.")
+    retries: int = Field(2, ge=0, le=10, description="Retries of a call that is safe to repeat.")
+    result_limit: int = Field(4000, ge=200, description="Characters of a result that the model sees.")
 
 
-class ToolRule(Part):
-    """What the operator says about one tool; silence means the tool's own default."""
+class ToolRule(Section):
+    """The rule for one tool. A key that is not set uses the tool's own default."""
 
-    risk: Literal["allow", "ask", "deny"] | None = None
-    approvers: Approvers = "requester"
-    quorum: int = Field(1, ge=1, le=20)
-    not_requester: bool = False
-    expires_h: float = Field(24, gt=0)
-    timeout_s: float | None = Field(None, gt=0, le=3600)
-    retries: int | None = Field(None, ge=0, le=10)
-    result_limit: int | None = Field(None, ge=200)
+    risk: Literal["allow", "ask", "deny"] | None = Field(
+        None,
+        description="Whether the tool runs, asks or is refused. Not set: tools that read and remember run, others ask.",
+    )
+    approvers: Approvers = Field(
+        "requester", description="Who can approve: requester, role:NAME, or a list of user ids and roles."
+    )
+    quorum: int = Field(1, ge=1, le=20, description="Approvals that a call needs.")
+    not_requester: bool = Field(False, description="True: the requester cannot approve.")
+    expires_h: float = Field(24, gt=0, description="Hours until an approval request expires.")
+    timeout_s: float | None = Field(None, gt=0, le=3600, description="Overrides tools.defaults.timeout_s.")
+    retries: int | None = Field(None, ge=0, le=10, description="Overrides tools.defaults.retries.")
+    result_limit: int | None = Field(None, ge=200, description="Overrides tools.defaults.result_limit.")
 
 
-class ToolsConfig(Part):
-    """`defaults` and `files_root`; every other key under `tools:` is a tool."""
+class ToolsConfig(Section):
+    """Reserved keys, and rules: every other key below `tools:` is the name of a tool."""
 
     defaults: ToolDefaults = ToolDefaults()
-    files_root: Path | None = None
+    files_root: Path | None = Field(None, description="Folder of the file tools. Not set: files in the data folder.")
     rules: dict[str, ToolRule] = {}
 
     @model_validator(mode="before")
     @classmethod
-    def _sort(cls, value: Any) -> Any:
+    def _separate_rules(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        reserved = {k: v for k, v in value.items() if k in ("defaults", "files_root", *LATER_TOOL_KEYS)}
+        reserved = {k: v for k, v in value.items() if k in RESERVED_TOOL_KEYS}
         return {**reserved, "rules": {k: v or {} for k, v in value.items() if k not in reserved}}
 
 
-class MemoryConfig(Part):
-    recall_limit: int = Field(5, ge=1, le=20)
-    archive_after_days: int = Field(90, ge=1)
-    retention_days: int | None = Field(None, ge=1)
-
-
-class JobsConfig(Part):
-    consolidate: Schedule = "0 3 * * *"
-    prune: Schedule = "0 4 * * 0"
-    timezone: Annotated[str, AfterValidator(zone)] = "UTC"
-
-
-class Environment(BaseSettings):
-    """What comes from the environment, or beats the file. A `.env` in the working folder is read; real ones win."""
-
-    model_config = SettingsConfigDict(
-        env_file=".env", extra="ignore", frozen=True, hide_input_in_errors=True, env_ignore_empty=True
+class MemoryConfig(Section):
+    recall_limit: int = Field(5, ge=1, le=20, description="Memories used in one turn; never more than 5.")
+    archive_after_days: int = Field(90, ge=1, description="Days without use after which a memory is archived.")
+    retention_days: int | None = Field(
+        None, ge=1, description="Days without use or change after which a memory is deleted. Not set: never."
     )
-    slack_bot_token: SecretStr | None = None
-    slack_app_token: SecretStr | None = None
-    slack_api_url: HttpAddress = DEFAULT_SLACK_API
-    openai_api_key: SecretStr | None = None
-    openai_base_url: HttpAddress | None = None
-    hermes_model: str | None = None
-    hermes_config: Path | None = None
-    hermes_database_url: Annotated[str, AfterValidator(sqlite_address)] | None = None
-    hermes_data_dir: Path = Path("data")
-    hermes_http_port: int = Field(8090, ge=0, le=65535)
-    hermes_log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(upper)] = "INFO"
 
 
-class Config(Part):
-    """Everything that was configured, validated once."""
+class JobsConfig(Section):
+    consolidate: Schedule = Field("0 3 * * *", description="When duplicate memories are merged, as crontab(5).")
+    prune: Schedule = Field("0 4 * * 0", description="When memories are archived and deleted, as crontab(5).")
+    timezone: Annotated[str, AfterValidator(zone)] = Field("UTC", description="Time zone of both schedules.")
+
+
+class FileConfig(Section):
+    """The keys of `hermes.yaml`."""
 
     model: ModelConfig = ModelConfig()
     session: SessionConfig = SessionConfig()
     slack: SlackConfig = SlackConfig()
     access: AccessConfig = AccessConfig()
-    roles: dict[str, tuple[Annotated[str, AfterValidator(person)], ...]] = {}
+    roles: dict[str, tuple[Annotated[str, AfterValidator(person)], ...]] = Field(
+        {}, description="Role name to user ids, for approvers."
+    )
     tools: ToolsConfig = ToolsConfig()
     memory: MemoryConfig = MemoryConfig()
-    mcp_servers: Servers = None
+    mcp_servers: Servers = Field(None, description="Path of an mcp.json, or its content.")
     jobs: JobsConfig = JobsConfig()
-    # from the environment
+
+
+class Config(FileConfig):
+    """The complete, validated configuration: the file and the environment."""
+
     bot_token: SecretStr | None = None
     app_token: SecretStr | None = None
     slack_api_url: HttpAddress = DEFAULT_SLACK_API
@@ -232,5 +234,30 @@ class Config(Part):
 
     @property
     def files_root(self) -> Path:
-        """Where the file tools are at home."""
+        """The folder of the file tools."""
         return self.tools.files_root or self.data_dir / "files"
+
+
+class Environment(BaseSettings):
+    """The environment variables. `.env` in the working folder is read too; real variables override it."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", extra="ignore", frozen=True, hide_input_in_errors=True, env_ignore_empty=True
+    )
+    slack_bot_token: SecretStr | None = Field(None, description="Bot User OAuth Token (xoxb-…).")
+    slack_app_token: SecretStr | None = Field(
+        None, description="App-level token (xapp-…) with the scope connections:write."
+    )
+    slack_api_url: HttpAddress = Field(DEFAULT_SLACK_API, description="Address of the Web API.")
+    openai_api_key: SecretStr | None = Field(None, description="Overrides model.api_key.")
+    openai_base_url: HttpAddress | None = Field(None, description="Overrides model.base_url.")
+    hermes_model: str | None = Field(None, description="Overrides model.name; `hermes run` needs one of the two.")
+    hermes_config: Path | None = Field(None, description="Configuration file. Not set: ./hermes.yaml if it exists.")
+    hermes_database_url: Annotated[str, AfterValidator(sqlite_address)] | None = Field(
+        None, description="Database. Not set: sqlite+aiosqlite:///<data folder>/hermes.db."
+    )
+    hermes_data_dir: Path = Field(Path("data"), description="Data folder: database, lock file and files.")
+    hermes_http_port: int = Field(8090, ge=0, le=65535, description="Port of health and metrics on 127.0.0.1.")
+    hermes_log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(upper)] = Field(
+        "INFO", description="Lowest level that is logged."
+    )

@@ -12,12 +12,12 @@ from dotenv import dotenv_values
 from tools.variable_substitution import fill_variables
 
 DOTENV = Path(".env")
-PLAIN = "mcp_servers"  # written inline, it is filled in by its own reader, which knows what is secret in it
+PLAIN = "mcp_servers"  # its own reader fills in variables, because it knows which values are secret
 _QUOTED = re.compile(r"(['\"]).*?\1")
 
 
 class ConfigFile:
-    """A file being read. `problems` name places, never values; `filled` holds what variables brought in."""
+    """Reads the configuration file. `problems` name places, never values; `filled` has the values of variables."""
 
     def __init__(self, path: Path, known: Mapping[str, str]) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class ConfigFile:
         self._known = known
 
     def read(self) -> dict[str, Any]:
-        """Return the file's mapping, empty where it cannot be used."""
+        """Return the file's mapping; empty if it cannot be read."""
         found = self._parsed()
         if found is None:
             return {}
@@ -45,7 +45,7 @@ class ConfigFile:
         except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that does not exist
             mark = getattr(error, "problem_mark", None)
             at = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-            words = _QUOTED.sub("…", getattr(error, "problem", None) or "unreadable")  # quoted: part of a value
+            words = _QUOTED.sub("…", getattr(error, "problem", None) or "unreadable")  # YAML quotes parts of values
             self.problems.append(f"{self.path}: not valid YAML{at}: {words}")
         return None
 
@@ -69,7 +69,7 @@ class ConfigFile:
 
 
 def variables(problems: list[str]) -> tuple[dict[str, str], Path | None]:
-    """Return the environment, and below it what the `.env` of the working folder says; and that file, if usable."""
+    """Return the environment with the variables of `.env` below it, and the path of `.env` if it can be read."""
     below: Mapping[str, str | None] = {}
     usable = DOTENV.is_file()
     try:

@@ -3,12 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bot.memory import policy, search_terms
+from bot.memory import search_terms
+from bot.memory.audience import WORKSPACE, audience_of, covers, is_known_reader, visible_audiences
+from bot.memory.memory_format import content_hash, normalized, one_line
 from bot.memory.sensitive_data import forbidden
 from storage import memories
 from storage.database import Tx
 from storage.records import Memory, Person, Place
 
+MemoryType = Literal["identity", "preference", "fact", "goal", "event", "instruction"]
 Why = Literal["secret", "identity", "payment", "empty", "long", "full", "nowhere", "gone"]
 
 MAX_CONTENT = 1000  # characters: one fact, not a document
@@ -59,7 +62,7 @@ def remember(
     content: str,
     now: float,
     *,
-    type: policy.Type = "fact",  # noqa: A002 (the column's name)
+    type: MemoryType = "fact",  # noqa: A002 (the column's name)
     valid_until: float | None = None,
     source: Source | None = None,
 ) -> Remembered:
@@ -67,7 +70,7 @@ def remember(
 
     What is known already is not stored twice; said again before more people, or without an end, it holds for that.
     """
-    if not policy.reader_at(person, place):
+    if not is_known_reader(person, place):
         raise RefusedError("nowhere")
     said = _checked(content)
     origin = source or Source(place.channel)
@@ -76,7 +79,7 @@ def remember(
         team=person.team,
         owner=person.id,
         short_id="",
-        audience=policy.learnt_at(place),
+        audience=audience_of(place),
         content=said,
         type=type,
         kind="episodic" if type == "event" else "semantic",
@@ -105,7 +108,7 @@ def widen(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
     old = get(tx, person, short_id)
     if old is None:
         raise RefusedError("gone")
-    new = replace(old, audience=policy.WORKSPACE, updated=now)
+    new = replace(old, audience=WORKSPACE, updated=now)
     _store(tx, new, "widened")
     return new
 
@@ -122,9 +125,9 @@ def search(tx: Tx, person: Person, question: str, *, limit: int, place: Place | 
     With `place` only those that may be used there; without it all, for the owner's eyes alone.
     """
     asked = search_terms.terms(question)
-    if place is not None and not policy.reader_at(person, place):
+    if place is not None and not is_known_reader(person, place):
         return ()
-    may = None if place is None else policy.audiences_at(place)
+    may = None if place is None else visible_audiences(place)
     hits = memories.search(tx, person.team, person.id, asked, limit=limit, audiences=may, live=None)
     return tuple(h.memory for h in hits)
 
@@ -144,9 +147,9 @@ def forget(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
 
 
 def _kept(tx: Tx, wanted: Memory) -> Remembered:
-    same = policy.content_hash(wanted.content)
+    same = content_hash(wanted.content)
     for old in memories.by_hash(tx, wanted.team, wanted.owner, same):
-        if policy.covers(old.audience, wanted.audience) or policy.covers(wanted.audience, old.audience):
+        if covers(old.audience, wanted.audience) or covers(wanted.audience, old.audience):
             return Remembered(_again(tx, old, wanted), known=True)
     if memories.count(tx, wanted.team, wanted.owner) >= MAX_KEPT:
         raise RefusedError("full")
@@ -155,8 +158,8 @@ def _kept(tx: Tx, wanted: Memory) -> Remembered:
 
 
 def _checked(content: str) -> str:
-    said = policy.clean(content)
-    if not policy.normalised(said):
+    said = one_line(content)
+    if not normalized(said):
         raise RefusedError("empty")
     if len(said) > MAX_CONTENT:
         raise RefusedError("long")
@@ -174,7 +177,7 @@ def _again(tx: Tx, old: Memory, wanted: Memory) -> Memory:
         valid_until=None if None in ends else max(e for e in ends if e is not None),
         updated=wanted.updated,
     )
-    if not policy.covers(old.audience, wanted.audience):
+    if not covers(old.audience, wanted.audience):
         new = replace(
             new,
             audience=wanted.audience,
@@ -192,7 +195,7 @@ def _store(tx: Tx, memory: Memory, event: str) -> None:
         tx,
         memory,
         words=search_terms.for_index(said),
-        content_hash=policy.content_hash(said),
+        content_hash=content_hash(said),
         event=event,
         actor=memory.owner,
     )

@@ -3,12 +3,13 @@
 The owner alone sees the answers, so they show every memory with its audience, wherever they are asked for.
 """
 
+import re
 from collections.abc import Callable
 
-from bot.memory import memory_actions, memory_format, policy
-from bot.memory.answer import CommandAnswer
-from bot.memory.memory_actions import RefusedError, Source
-from bot.ports import Button
+from bot.memory import memory_actions, memory_format
+from bot.memory.audience import WORKSPACE, covers
+from bot.memory.memory_actions import MemoryType, RefusedError, Source
+from bot.ports import Button, CommandAnswer
 from bot.texts import say
 from storage.database import Tx
 from storage.records import Memory, Person, Place
@@ -35,6 +36,22 @@ _CHINESE_VERBS = {
 }
 
 
+_TYPE_WORDS: dict[MemoryType, str] = {
+    "instruction": r"\b(always|never|from now on|(answer|reply) (me )?in|call me|don'?t ever)\b"
+    "|总是|永远|以后|从现在起|叫我|请用",
+    "preference": r"\bi('d| would)? (really )?(like|prefer|love|hate|dislike|favou?r)\b|\bfavou?rite\b"
+    "|喜欢|讨厌|偏好|更爱|最爱",
+    "identity": r"\bmy name is\b|\bi('m| am) (an?|the|from|in|responsible)\b|\bi (work|live)\b"
+    "|我叫|我姓|我是|我住|我的职位|我负责",
+}
+
+
+def guess_type(content: str) -> MemoryType:
+    """Guess the type of a typed fact, so that a standing one is used even where no question matches its words."""
+    low = content.casefold()
+    return next((kind for kind, pattern in _TYPE_WORDS.items() if re.search(pattern, low)), "fact")
+
+
 def parse(text: str) -> tuple[str, str]:
     """Return the verb (empty for none; lower case, Chinese ones translated) and the rest."""
     verb, *rest = text.strip().split(maxsplit=1) or [""]
@@ -56,7 +73,9 @@ def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Sou
         return _say(person, f"memory.refused.{refused.why}")
     if verb in {"", "help"}:
         return _say(person, "memory.help")
-    unknown = say("memory.unknown", person.locale, verb=memory_format.short(policy.clean(verb).replace("`", "'"), 40))
+    unknown = say(
+        "memory.unknown", person.locale, verb=memory_format.short(memory_format.one_line(verb).replace("`", "'"), 40)
+    )
     return CommandAnswer(f"{unknown}\n{say('memory.help', person.locale)}")
 
 
@@ -84,16 +103,16 @@ def _say(person: Person, key: str, **values: object) -> CommandAnswer:
 
 
 def _told(key: str, memory: Memory, person: Person, now: float) -> str:
-    facts = f"`{memory.short_id}` · {memory_format.facts(memory, person, now)}"
+    facts = f"`{memory.short_id}` · {memory_format.details(memory, person, now)}"
     return say(key, person.locale, content=memory.content, facts=facts)
 
 
 def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.add")
-    kept = memory_actions.remember(tx, person, place, content, now, type=policy.type_of(content), source=source)
+    kept = memory_actions.remember(tx, person, place, content, now, type=guess_type(content), source=source)
     text = _told("memory.known" if kept.known else "memory.added", kept.memory, person, now)
-    if policy.covers(kept.memory.audience, policy.WORKSPACE):
+    if covers(kept.memory.audience, WORKSPACE):
         return CommandAnswer(text)
     return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))
 
@@ -120,7 +139,7 @@ def _search(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.search")
     found = memory_actions.search(tx, person, rest, limit=FOUND + 1)
-    words = memory_format.short(policy.clean(rest), 80)
+    words = memory_format.short(memory_format.one_line(rest), 80)
     if not found:
         return _say(person, "memory.found.none", words=words)
     lines = [say("memory.found", person.locale, words=words)]
@@ -148,7 +167,7 @@ def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
         return _ask(tx, person, rest, now)
     found = memory_actions.search(tx, person, rest, limit=CHOICES)
     if not found:
-        return _say(person, "memory.found.none", words=memory_format.short(policy.clean(rest), 80))
+        return _say(person, "memory.found.none", words=memory_format.short(memory_format.one_line(rest), 80))
     if len(found) == 1:
         return _ask(tx, person, found[0].short_id, now)
     choices = [Button(say("memory.forget.one", person.locale, id=m.short_id), ASK, m.short_id, "danger") for m in found]
@@ -183,7 +202,7 @@ def _version(memory: Memory) -> str:
 
 
 def _id(written: str) -> str:
-    return memory_format.short(policy.clean(written).replace("`", ""), 20)
+    return memory_format.short(memory_format.one_line(written).replace("`", ""), 20)
 
 
 _VERBS: dict[str, Callable[[Tx, Person, str, float], CommandAnswer]] = {

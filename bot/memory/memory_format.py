@@ -1,34 +1,59 @@
-"""How a memory looks to its owner, in their language and time zone. Pure."""
+"""The text of a memory: cleaned for storage, compared, and shown to its owner and to the model. Pure."""
 
+import hashlib
+import unicodedata
 from datetime import datetime
 
-from bot.memory import policy
 from bot.memory.date_ranges import zone
 from bot.texts import say
 from storage.records import Memory, Person
 
 LINE = 240  # characters of content that a list shows
 
+_LINE_BREAKS = {"Cc", "Zl", "Zp"}  # Unicode categories: control characters, line and paragraph separators
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without control characters and characters that UTF-8 cannot encode."""
+    encodable = text.encode("utf-8", "replace").decode("utf-8")
+    return " ".join("".join(" " if unicodedata.category(c) in _LINE_BREAKS else c for c in encodable).split())
+
+
+def normalized(content: str) -> str:
+    """Return content without differences of case, width, spacing and final punctuation: the key of duplicates."""
+    folded = " ".join(unicodedata.normalize("NFKC", one_line(content)).casefold().split())
+    return folded.rstrip(".!。！ ") or folded
+
+
+def content_hash(content: str) -> str:
+    """Return the hash by which exact duplicates are found."""
+    return hashlib.sha256(normalized(content).encode()).hexdigest()
+
+
+def has_ended(memory: Memory, now: float) -> bool:
+    """Return True if the memory's end date has passed."""
+    return memory.valid_until is not None and memory.valid_until <= now
+
 
 def line(memory: Memory, person: Person, now: float) -> str:
-    """Return one line of a list: id, content (cut), and what is to be known about it."""
-    return f"- `{memory.short_id}` {short(memory.content, LINE)} · _{facts(memory, person, now)}_"
+    """Return one line of a list: id, content (cut) and details."""
+    return f"- `{memory.short_id}` {short(memory.content, LINE)} · _{details(memory, person, now)}_"
 
 
 def suggestion(memory: Memory, person: Person) -> str:
-    """Return one line for a model: a suggestion with its id, type and date, which what is said now outdoes."""
+    """Return one line for the model: id, content, type and dates."""
     until = f", until {day(memory.valid_until - 1, person)}" if memory.valid_until is not None else ""
     return f"[{memory.short_id}] {memory.content} ({memory.type}, noted {day(memory.updated, person)}{until})"
 
 
-def facts(memory: Memory, person: Person, now: float) -> str:
-    """Return where a memory is used, whether it still is, since when it is kept, and where it comes from."""
+def details(memory: Memory, person: Person, now: float) -> str:
+    """Return where the memory is used, its status, when it was created, and a link to its source."""
     kind = "shared" if memory.audience.shared else memory.audience.kind
     parts = [say(f"memory.audience.{kind}", person.locale, channel=f"<#{memory.audience.channel}>")]
     if memory.status == "archived":
         parts.append(say("memory.archived", person.locale))
     elif memory.valid_until is not None:
-        key = "memory.ended" if policy.ended(memory, now) else "memory.until"
+        key = "memory.ended" if has_ended(memory, now) else "memory.until"
         parts.append(say(key, person.locale, day=day(memory.valid_until - 1, person)))
     parts.append(day(memory.created, person))
     if memory.permalink:
@@ -37,7 +62,7 @@ def facts(memory: Memory, person: Person, now: float) -> str:
 
 
 def short(text: str, limit: int) -> str:
-    """Return the text, cut with an ellipsis where it is longer than `limit`."""
+    """Return text of at most `limit` characters, cut with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 

@@ -1,28 +1,35 @@
-"""The scheduled care for one person's memories. Each call is one short transaction and can be repeated at will."""
+"""The scheduled maintenance of one person's memories. Each call is one short transaction and is safe to repeat."""
 
-from bot.memory import policy, search_terms
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.memory import search_terms
+from bot.memory.audience import WORKSPACE, covers
+from bot.memory.memory_format import content_hash
+from bot.memory.ranking import DAY, STANDING
 from storage import memories
 from storage.database import Tx
+from storage.records import Memory
 
-BATCH = 200  # memories of one transaction, so that none comes near 50 ms
+BATCH = 200  # memories of one transaction, which keeps it well below 50 ms
 
 
 def consolidate(tx: Tx, team: str, owner: str) -> int:
-    """Merge the person's exact duplicates; return how many memories went into others."""
+    """Merge the person's exact duplicates; return how many memories were merged into others."""
     gone = 0
     for group in memories.duplicates(tx, team, owner):
-        plan = policy.merged(group)
+        plan = merge_plan(group)
         if plan is None or gone >= BATCH:
             continue
         kept, double = plan
         for memory in double:
-            # Deleted, not superseded: it says the same, and forgetting the one that stays must leave nothing behind.
+            # Deleted, not superseded: the content is the same, and forgetting the one that stays must leave no copy.
             memories.forget(tx, memory, actor="consolidate", now=kept.updated, event="merged")
         memories.change(
             tx,
             kept,
             words=search_terms.for_index(kept.content),
-            content_hash=policy.content_hash(kept.content),
+            content_hash=content_hash(kept.content),
             event="consolidated",
             actor="consolidate",
         )
@@ -30,18 +37,50 @@ def consolidate(tx: Tx, team: str, owner: str) -> int:
     return gone
 
 
+def merge_plan(group: Sequence[Memory]) -> tuple[Memory, tuple[Memory, ...]] | None:
+    """Return the memory to keep, with its new values, and the duplicates to delete; None if nothing can be merged.
+
+    Only memories covered by the widest audience are merged, so nothing becomes visible where it was not. The kept
+    memory has the oldest one's id and date, and the widest one's audience and source.
+    """
+    covered = {wide.id: tuple(m for m in group if covers(wide.audience, m.audience)) for wide in group}
+    wide = max(group, key=lambda m: (len(covered[m.id]), m.audience == WORKSPACE))
+    same = covered[wide.id]
+    if len(same) < 2:
+        return None
+    oldest = min(same, key=lambda m: (m.created, m.id))
+    ends = [m.valid_until for m in same]
+    kept = replace(
+        oldest,
+        audience=wide.audience,
+        type=next((m.type for m in same if m.type != "fact"), oldest.type),
+        source_channel=wide.source_channel,
+        source_ts=wide.source_ts,
+        permalink=wide.permalink,
+        tags=tuple(sorted({tag for m in same for tag in m.tags})),
+        confidence=max(m.confidence for m in same),
+        importance=max(m.importance for m in same),
+        valid_until=None if None in ends else max(e for e in ends if e is not None),
+        updated=max(m.updated for m in same),
+        last_used=max((m.last_used for m in same if m.last_used is not None), default=None),
+        hits=sum(m.hits for m in same),
+    )
+    return kept, tuple(m for m in same if m.id != oldest.id)
+
+
 def archive(tx: Tx, team: str, owner: str, now: float, after_days: float) -> int:
-    """Archive what was not used for so long and what has ended; return how many, at most a batch."""
-    since = now - after_days * policy.DAY
-    idle = memories.unused(tx, team, owner, since=since, now=now, but=tuple(policy.STANDING), limit=BATCH)
-    due = [m.id for m in idle if policy.prunable(m, now, after_days)]
-    return memories.archive(tx, team, owner, due, actor="prune", now=now)
+    """Archive at most one batch of memories that have ended or were unused for `after_days`; return how many.
+
+    Standing memories (`ranking.STANDING`) are archived only when they have ended: they are used without being found.
+    """
+    since = now - after_days * DAY
+    unused = memories.unused(tx, team, owner, since=since, now=now, but=tuple(STANDING), limit=BATCH)
+    return memories.archive(tx, team, owner, [m.id for m in unused], actor="prune", now=now)
 
 
 def delete(tx: Tx, team: str, owner: str, now: float, retention_days: float) -> int:
-    """Delete what was not touched for the retention time; return how many, at most a batch."""
-    since = now - retention_days * policy.DAY
-    old = memories.untouched(tx, team, owner, since=since, limit=BATCH)
+    """Delete at most one batch of memories not touched for `retention_days`; return how many."""
+    old = memories.untouched(tx, team, owner, since=now - retention_days * DAY, limit=BATCH)
     for memory in old:
         memories.forget(tx, memory, actor="prune", now=now, event="outlived")
     return len(old)

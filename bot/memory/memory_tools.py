@@ -3,9 +3,10 @@
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
 
-from bot.memory import memory_actions, memory_format, policy
+from bot.memory import memory_actions, memory_format
+from bot.memory.audience import is_known_reader, is_visible
 from bot.memory.date_ranges import zone
-from bot.memory.memory_actions import RefusedError, Source
+from bot.memory.memory_actions import MemoryType, RefusedError, Source
 from bot.memory.recall import recall as best
 from storage.database import Tx
 from storage.memories import record_use
@@ -29,7 +30,7 @@ async def remember(
     context: ToolContext,
     content: Annotated[str, "The fact as one self-contained sentence in the person's language, with names, not 'it'."],
     type: Annotated[  # noqa: A002 (the word that the model knows)
-        policy.Type, "identity and preference: who they are, what they like; instruction: how to act for them always."
+        MemoryType, "identity and preference: who they are, what they like; instruction: how to act for them always."
     ] = "fact",
     until: Annotated[str | None, "Last day on which it holds, YYYY-MM-DD, for 'this week' or 'for now'."] = None,
 ) -> dict[str, Any]:
@@ -62,7 +63,7 @@ async def recall(
         now = context.now()
         first = best(tx, context.person, context.place, query, FOUND, now)
         others = memory_actions.search(tx, context.person, query, limit=FOUND, place=context.place)
-        live = [m for m in others if m.status == "active" and not policy.ended(m, now)]
+        live = [m for m in others if m.status == "active" and not memory_format.has_ended(m, now)]
         return tuple({m.id: m for m in (*first, *live)}.values())[:FOUND]
 
     found = await context.db.read(find)
@@ -92,14 +93,14 @@ def memory_tools() -> tuple[Tool, ...]:
 
 def _forget_shown(tx: Tx, person: Person, place: Place, short_id: str, content: str, now: float) -> dict[str, Any]:
     memory = memory_actions.get(tx, person, short_id)
-    seen = policy.reader_at(person, place) and memory is not None
-    if memory is None or not seen or not policy.visible(memory.audience, memory.owner, person.id, place):
+    seen = is_known_reader(person, place) and memory is not None
+    if memory is None or not seen or not is_visible(memory.audience, memory.owner, person.id, place):
         raise ToolError(
             "no_such_memory",
             "No memory with this id may be seen in this conversation; it may be forgotten already.",
             suggestion="Call recall. The person can also type: /memory forget <id or words>",
         )
-    if policy.normalised(memory.content) != policy.normalised(content):
+    if memory_format.normalized(memory.content) != memory_format.normalized(content):
         raise ToolError(
             "other_content",
             "The memory with this id says something else.",

@@ -1,12 +1,13 @@
-"""Which memories a turn gets: the owner inside the search, the audience in the query, the ranking in `policy`."""
+"""Which memories a turn gets: found by words, by date and by type, within the owner and the audience."""
 
-from bot.memory import date_ranges, policy, search_terms
+from bot.memory import date_ranges, ranking, search_terms
+from bot.memory.audience import is_known_reader, is_visible, visible_audiences
 from storage import memories
 from storage.database import Tx
 from storage.records import Memory, Person, Place
 
-CANDIDATES = 24  # enough that ranking sees every plausible one, few enough to stay within milliseconds
-STANDING_CANDIDATES = 2 * policy.MAX_STANDING  # beside those found by words, which come from the search
+CANDIDATES = 24  # enough for ranking to see every plausible one, few enough to take milliseconds
+STANDING_CANDIDATES = 2 * ranking.MAX_STANDING
 MAX_RECALLED = 5
 
 
@@ -15,27 +16,26 @@ def recall(
 ) -> tuple[Memory, ...]:
     """Return the memories of `person` that help with `query` and may be used in `place`, the best first.
 
-    At most `limit`, and never more than five; nothing for an unknown reader or place. Only reads: call
-    `storage.memories.used` once the turn really has them.
+    Returns at most `limit` and at most MAX_RECALLED; none for an unknown reader or place. This only reads: call
+    `storage.memories.used` when the turn uses them.
     """
-    if person is None or place is None or not policy.reader_at(person, place):
+    if person is None or place is None or not is_known_reader(person, place):
         return ()
     if not memories.has_any(tx, person.team, person.id):
         return ()
-    ranked = _ranked(tx, person, place, query, now)
-    return policy.choose(ranked, min(limit, MAX_RECALLED))
+    return ranking.choose(_scored(tx, person, place, query, now), min(limit, MAX_RECALLED))
 
 
 def again(tx: Tx, person: Person | None, place: Place | None, ids: tuple[int, ...]) -> tuple[Memory, ...]:
-    """Return the memories that a turn was given earlier, without those forgotten, changed away or closed since."""
-    if person is None or place is None or not policy.reader_at(person, place):
+    """Return the memories that a turn was given earlier, except those no longer active or visible."""
+    if person is None or place is None or not is_known_reader(person, place):
         return ()
     kept = memories.by_ids(tx, person.team, person.id, ids)
-    return tuple(m for m in kept if m.status == "active" and policy.visible(m.audience, m.owner, person.id, place))
+    return tuple(m for m in kept if m.status == "active" and is_visible(m.audience, m.owner, person.id, place))
 
 
-def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> list[tuple[Memory, float, bool]]:
-    who, may = (person.team, person.id), policy.audiences_at(place)
+def _scored(tx: Tx, person: Person, place: Place, query: str, now: float) -> list[tuple[Memory, float, bool]]:
+    who, may = (person.team, person.id), visible_audiences(place)
     asked = search_terms.terms(query)
     hits = memories.search(tx, *who, asked, limit=CANDIDATES, audiences=may, live=now)
     best = max((h.score for h in hits), default=0.0)
@@ -46,13 +46,12 @@ def _ranked(tx: Tx, person: Person, place: Place, query: str, now: float) -> lis
         for memory in memories.in_time(tx, *who, start, end, limit=CANDIDATES, audiences=may, live=now):
             candidates.setdefault(memory.id, memory)
             dated.add(memory.id)
-    for memory in memories.of_types(
-        tx, *who, tuple(policy.STANDING), limit=STANDING_CANDIDATES, audiences=may, live=now
-    ):
+    standing = tuple(ranking.STANDING)
+    for memory in memories.of_types(tx, *who, standing, limit=STANDING_CANDIDATES, audiences=may, live=now):
         candidates.setdefault(memory.id, memory)
     scored = []
     for i, memory in candidates.items():
         strength, share = found.get(i, (0.0, 0.0))
-        value = policy.score(memory, now, strength=strength, coverage=share, dated=i in dated)
+        value = ranking.score(memory, now, strength=strength, coverage=share, dated=i in dated)
         scored.append((memory, value, i in found or i in dated))
     return scored

@@ -1,4 +1,4 @@
-"""The outside view: `/healthz`, `/readyz` and `/metrics` on loopback."""
+"""`/healthz`, `/readyz` and `/metrics` on 127.0.0.1."""
 
 import asyncio
 import os
@@ -8,48 +8,41 @@ from pathlib import Path
 
 from aiohttp import web
 
-Check = Callable[[], Awaitable[dict[str, bool]]]
+Checks = Callable[[], Awaitable[dict[str, bool]]]
 
 CHECK_SECONDS = 5.0
+MIN_FREE_BYTES = 1024 * 1024  # with less, the next commit could fail
 
-LEAST_FREE = 1024 * 1024  # bytes; below it the next commit may fail
 
-
-def has_room(file: Path) -> bool:
-    """Tell whether a database may grow where it stands; reads only."""
+def can_grow(file: Path) -> bool:
+    """Return True if the database file is writable and its disk has space. Only reads."""
     try:
-        return os.access(file, os.W_OK) and shutil.disk_usage(file.parent).free >= LEAST_FREE
+        return os.access(file, os.W_OK) and shutil.disk_usage(file.parent).free >= MIN_FREE_BYTES
     except OSError:
         return False
 
 
-class OutsideView:
-    """A small HTTP server. `checks` returns what readiness needs, by name; `metrics` the exposition text."""
+class HttpEndpoints:
+    """An HTTP server. `checks` returns what readiness needs, by name; `metrics` returns Prometheus text."""
 
     def __init__(
-        self,
-        port: int,
-        checks: Check,
-        metrics: Callable[[], Awaitable[bytes]],
-        patience: float = CHECK_SECONDS,
+        self, port: int, checks: Checks, metrics: Callable[[], Awaitable[bytes]], timeout: float = CHECK_SECONDS
     ) -> None:
         self._port = port
         self._checks = checks
         self._metrics = metrics
-        self._patience = patience
-        self._runner: web.AppRunner | None = None
-
-    async def start(self) -> str:
-        """Listen on 127.0.0.1; return the address. Raises OSError when the port is taken."""
+        self._timeout = timeout
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics_text)
         self._runner = web.AppRunner(app, access_log=None)
+
+    async def start(self) -> str:
+        """Listen, and return the address. Raise OSError if the port is taken."""
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
         try:
-            await site.start()
+            await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         except OSError:
             await self._runner.cleanup()
             raise
@@ -58,20 +51,19 @@ class OutsideView:
 
     async def stop(self) -> None:
         """Stop listening."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._runner.cleanup()
 
     async def _healthz(self, _: web.Request) -> web.Response:
         return web.json_response({"ok": True})
 
     async def _readyz(self, _: web.Request) -> web.Response:
         try:
-            async with asyncio.timeout(self._patience):
-                found = await self._checks()
+            async with asyncio.timeout(self._timeout):
+                results = await self._checks()
         except TimeoutError:
-            found = {"answered_in_time": False}
-        ready = all(found.values())
-        return web.json_response({"ok": ready, **found}, status=200 if ready else 503)
+            results = {"answered_in_time": False}
+        ready = all(results.values())
+        return web.json_response({"ok": ready, **results}, status=200 if ready else 503)
 
     async def _metrics_text(self, _: web.Request) -> web.Response:
         return web.Response(body=await self._metrics(), headers={"Content-Type": "text/plain; version=0.0.4"})

@@ -1,4 +1,4 @@
-"""What Prometheus sees. One registry per process, so that tests can have several."""
+"""Metrics for Prometheus. Each `Metrics` has a registry of its own, so that tests can have several."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ TOOL_BUCKETS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 15, 60, 300)
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What the database counts, and which MCP servers are up: read when somebody asks."""
+class StoredCounts:
+    """Counts of the database, and which MCP servers are connected; read at each request of `/metrics`."""
 
     depth: int = 0
     approvals: Mapping[str, int] = field(default_factory=dict)
@@ -22,42 +22,42 @@ class Stored:
     servers: Mapping[str, bool] = field(default_factory=dict)
 
 
-class _Tallies(Collector):
-    """Counters that the database keeps, so that they outlive the process and miss nothing."""
+class _StoredCounters(Collector):
+    """Counters kept in the database, so that a restart does not reset them."""
 
     def __init__(self) -> None:
-        self.stored = Stored()
+        self.stored = StoredCounts()
 
     def collect(self) -> Iterable[Metric]:
         approvals = CounterMetricFamily("hermes_approvals", "Settled approvals", labels=["verdict"])
         for verdict, count in self.stored.approvals.items():
             approvals.add_metric([verdict], count)
-        memories = CounterMetricFamily("hermes_memory", "What happened to memories", labels=["event"])
+        memories = CounterMetricFamily("hermes_memory", "Changes of memories", labels=["event"])
         for event, count in self.stored.memories.items():
             memories.add_metric([event], count)
         return approvals, memories
 
 
 class Metrics:
-    """The engine's `Watch`, and the text for `/metrics`."""
+    """Counts what the engine reports, and writes the text of `/metrics`."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.turns = 0  # ended so far
-        beside: Any = {"registry": self.registry}
-        self._turns = Counter("hermes_turns", "Turns by how they ended", ["outcome"], **beside)
-        self._turn_seconds = Histogram("hermes_turn_seconds", "Seconds at work", buckets=TURN_BUCKETS, **beside)
+        own: Any = {"registry": self.registry}
+        self._turns = Counter("hermes_turns", "Turns by how they ended", ["outcome"], **own)
+        self._turn_seconds = Histogram("hermes_turn_seconds", "Seconds of work per turn", buckets=TURN_BUCKETS, **own)
         self._tool_seconds = Histogram(
-            "hermes_tool_execution_duration_seconds", "Tool calls", ["tool", "state"], buckets=TOOL_BUCKETS, **beside
+            "hermes_tool_execution_duration_seconds", "Tool calls", ["tool", "state"], buckets=TOOL_BUCKETS, **own
         )
-        self._arguments = Counter("hermes_argument_validation", "Tool arguments", ["result"], **beside)
-        self._deliveries = Counter("hermes_deliveries", "Messages owed to Slack", ["state"], **beside)
-        self._timeouts = Counter("hermes_state_timeout", "Turns ended by their time limit", **beside)
-        self._tokens = Counter("hermes_model_tokens", "Tokens as the server counts", ["kind"], **beside)
-        self._depth = Gauge("hermes_inbox_depth", "Messages and outcomes that wait", **beside)
-        self._mcp = Gauge("hermes_mcp_up", "Whether an MCP server is connected", ["server"], **beside)
-        self._tallies = _Tallies()
-        self.registry.register(self._tallies)
+        self._arguments = Counter("hermes_argument_validation", "Tool arguments", ["result"], **own)
+        self._deliveries = Counter("hermes_deliveries", "Messages to Slack by state", ["state"], **own)
+        self._timeouts = Counter("hermes_state_timeout", "Turns ended by their time limit", **own)
+        self._tokens = Counter("hermes_model_tokens", "Tokens as counted by the server", ["kind"], **own)
+        self._depth = Gauge("hermes_inbox_depth", "Waiting messages and outcomes", **own)
+        self._mcp = Gauge("hermes_mcp_up", "Whether an MCP server is connected", ["server"], **own)
+        self._stored = _StoredCounters()
+        self.registry.register(self._stored)
 
     def turn_ended(self, outcome: str, seconds: float) -> None:
         self.turns += 1
@@ -80,10 +80,10 @@ class Metrics:
     def timed_out(self) -> None:
         self._timeouts.inc()
 
-    def text(self, stored: Stored) -> bytes:
-        """Return the exposition text."""
+    def text(self, stored: StoredCounts) -> bytes:
+        """Return the metrics in Prometheus text format."""
         self._depth.set(stored.depth)
-        self._tallies.stored = stored
+        self._stored.stored = stored
         for name, up in stored.servers.items():
             self._mcp.labels(name).set(up)
         return generate_latest(self.registry)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.memory.answer import CommandAnswer
-from bot.ports import Button
+from bot.ports import Button, CommandAnswer
 from bot.session.machine.transition import at_rest
 from bot.session.workspace import Workspace, local_time
 from bot.texts import chinese, say

@@ -179,3 +179,15 @@ class Identity:
         url = str(answer.get("url") or ANY_WORKSPACE)
         url = url if url.endswith("/") else f"{url}/"
         return cls(str(team), str(answer.get("user_id") or ""), str(answer.get("bot_id") or ""), url)
+
+    def thread_link(self, channel: str, root: str, label: str) -> str:
+        """Return a Markdown link to a thread."""
+        return f"[{label}]({self.url}archives/{channel}/p{root.replace('.', '')})"
+
+
+def bot_token_problem(error: ChatError, base_url: str) -> str:
+    """Return why auth.test failed, with the remedy, in one line."""
+    if error.code in ("unreachable", "ratelimited"):
+        return f"Slack cannot be reached ({error.code}): check the network and {base_url}, and try again"
+    remedy = "copy the Bot User OAuth Token again, and reinstall the app if its scopes changed"
+    return f"SLACK_BOT_TOKEN is not accepted ({error.code}): {remedy}"

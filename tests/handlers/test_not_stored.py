@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.component_settings import render_answer
+from bot.slack.render.block_kit import command_response
 from bot.texts import TEXTS
 from handlers.slack_interactions import Buttons, SlashCommands
 from storage.database import StorageError
@@ -43,7 +43,7 @@ class Slack:
 @pytest.mark.parametrize("name", ["decide", "stop", "memory"])
 async def test_a_click_is_answered_in_private_and_its_card_stays(name: str) -> None:
     slack = Slack()
-    await getattr(Buttons(FullDisk(), FullDisk(), render_answer), name)(CLICK, slack.ack, slack.respond)
+    await getattr(Buttons(FullDisk(), FullDisk(), command_response), name)(CLICK, slack.ack, slack.respond)
     assert slack.heard[0] == ("ack", {})
     kind, body = slack.heard[1]
     assert kind == "respond"
@@ -54,7 +54,7 @@ async def test_a_click_is_answered_in_private_and_its_card_stays(name: str) -> N
 async def test_a_command_is_answered_with_its_acknowledgement() -> None:
     slack = Slack()
     body = {"command": "/memory", "text": "add tea", "user_id": "U0ANA", "channel_id": "C0GENERAL"}
-    await SlashCommands(FullDisk(), render_answer).run(body, slack.ack)
+    await SlashCommands(FullDisk(), command_response).run(body, slack.ack)
     [(kind, said)] = slack.heard
     assert kind == "ack"
     assert "nothing was changed" in said["blocks"][0]["text"]

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.memory import policy, search_terms
+from bot.memory import search_terms
+from bot.memory.memory_format import content_hash
 from storage import memories
 from storage.database import Database, Tx
 from storage.migrate import migrate
@@ -43,6 +44,6 @@ def keep(tx: Tx, memory: Memory) -> Memory:
         tx,
         memory,
         words=search_terms.for_index(memory.content),
-        content_hash=policy.content_hash(memory.content),
+        content_hash=content_hash(memory.content),
         actor=memory.owner,
     )

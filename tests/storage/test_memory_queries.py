@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.memory import policy, search_terms
+from bot.memory import search_terms
+from bot.memory.memory_format import content_hash
 from storage import memories, sqlite
 from storage.database import Database, Tx
 from storage.memory_events import events
@@ -132,7 +133,7 @@ async def test_an_edit_is_found_by_its_new_words_only(db: Database) -> None:
         memories.change,
         new,
         words=search_terms.for_index(new.content),
-        content_hash=policy.content_hash(new.content),
+        content_hash=content_hash(new.content),
         event="edited",
         actor="UANN",
     )

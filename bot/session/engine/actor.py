@@ -104,7 +104,7 @@ class Actor:
 
     async def _run_to_end(self, on_end: OnEnd) -> None:
         failed = True
-        logs.about(session=self.id)
+        logs.add_fields(session=self.id)
         try:
             await self._run()
             failed = False
@@ -223,7 +223,7 @@ class Actor:
         await update_fields(self._services, self.id, turn)
 
     async def _ask_model(self, session: Session, action: effects.AskModel, data: RequestData | None) -> None:
-        logs.about(turn=action.turn)
+        logs.add_fields(turn=action.turn)
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
@@ -245,7 +245,7 @@ class Actor:
     async def _run_tool(
         self, session: Session, action: effects.RunTool, prepared: PreparedCall, cancel: asyncio.Event
     ) -> None:
-        logs.about(call=action.call)
+        logs.add_fields(call=action.call)
         await self._reply.open_for_tool(session)
         try:
             show = partial(self._reply.show_call, action.call)

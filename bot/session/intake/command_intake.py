@@ -1,8 +1,7 @@
 """Slash commands, and buttons that are not about approvals: each is one transaction before Slack is acknowledged."""
 
 from bot.memory import memory_commands
-from bot.memory.answer import CommandAnswer
-from bot.ports import Click
+from bot.ports import Click, CommandAnswer
 from bot.session.engine.runner import Runner
 from bot.session.hermes_commands import HermesCommands, request_stop
 from bot.session.lookups.people_lookup import PeopleLookup

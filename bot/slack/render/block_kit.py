@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.ports import ApprovalCard, Button
-from bot.slack.render.slack_text import escape, shorten
+from bot.ports import ApprovalCard, Button, CommandAnswer
+from bot.slack.render.slack_text import escape, neutral, shorten
 from bot.texts import say
 from storage.records import Approval
 from tools.text_cleanup import storable
@@ -154,6 +154,12 @@ def private_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
     styles = {"primary": "primary", "danger": "danger"}
     row = [button(b.action, b.label, b.value, styles.get(b.style)) for b in buttons]
     return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
+
+
+def command_response(answer: CommandAnswer) -> dict[str, Any]:
+    """Return a command's answer as the content of a Slack response."""
+    markdown = neutral(answer.text)
+    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, answer.buttons)}
 
 
 def section(mrkdwn: str) -> Block:

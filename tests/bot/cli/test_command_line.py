@@ -61,8 +61,8 @@ def test_help_names_every_command_and_version_the_version(hermes: Any) -> None:
 
 
 def test_migrate_makes_the_database_once(hermes: Any, around: Surroundings) -> None:
-    assert hermes("migrate")[:2] == (0, f"data/hermes.db was brought to revision {HEAD}\n")
-    assert hermes("migrate")[:2] == (0, f"data/hermes.db is at revision {HEAD}\n")
+    assert hermes("migrate")[:2] == (0, f"data/hermes.db was updated to revision {HEAD}\n")
+    assert hermes("migrate")[:2] == (0, f"data/hermes.db is already at revision {HEAD}\n")
 
 
 def test_migrate_says_where_it_cannot_write(hermes: Any, around: Surroundings) -> None:

@@ -48,7 +48,7 @@ async def test_all_is_well_beside_a_running_bot(sim: Simulator, model: ScriptedM
     assert (code, [words for words in said.values() if not words.startswith("ok")]) == (0, [])
     names = ["configuration", "data folder", "files folder", "database", "bot token", "scopes", "clock", "app token"]
     assert list(said) == [*names, "model", "MCP server good", "rules", "time zones"]
-    assert "no tool is called write_fil:" in said["rules"]
+    assert "unknown tool under tools: write_fil;" in said["rules"]
     assert f"is at revision {HEAD}" in said["database"]
 
 
@@ -68,7 +68,7 @@ async def test_what_is_wrong_is_named_with_its_remedy(
     wrong = {name for name, words in said.items() if words.startswith("fail")}
     assert wrong == {"database", "bot token", "app token", "model", "MCP server bad"}
     for name, remedy in (
-        ("database", "install the newer one"),
+        ("database", "install the newer Hermes"),
         ("bot token", "copy the Bot User OAuth Token again"),
         ("app token", "connections:write"),
         ("model", "check HERMES_MODEL"),
@@ -94,7 +94,7 @@ async def test_what_is_not_set_does_not_stop_the_other_looks(around: Surrounding
     code, said = await report()
     assert code == 1
     assert {name for name, words in said.items() if words.startswith("fail")} == {"bot token", "app token", "model"}
-    assert "made at the first start" in said["database"]
+    assert "created at the first start" in said["database"]
 
 
 async def test_slack_out_of_reach_is_not_called_a_wrong_token(around: Surroundings, model: ScriptedModel) -> None:

@@ -47,7 +47,7 @@ async def test_a_wrong_app_token(sim: Simulator, tmp_path: Path) -> None:
 
 async def test_slack_out_of_reach(sim: Simulator, tmp_path: Path) -> None:
     code, said = await refusal(HermesProcess(tmp_path, "run", **on(sim, SLACK_API_URL="http://127.0.0.1:9/api")))
-    assert (code, "Slack cannot be asked (unreachable)" in said, "http://127.0.0.1:9/api/" in said) == (1, True, True)
+    assert (code, "Slack cannot be reached (unreachable)" in said, "http://127.0.0.1:9/api/" in said) == (1, True, True)
 
 
 async def test_a_data_folder_that_cannot_be_written(sim: Simulator, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_a_second_start_on_the_same_file(sim: Simulator, tmp_path: Path) -
         data = {"HERMES_DATA_DIR": str(tmp_path / "data")}
         second = await refusal(HermesProcess(tmp_path / "other", "run", **on(sim, **data)))
         assert second[0] == 2
-        assert f"another Hermes (process {first.pid}) works on {tmp_path}/data/hermes.db;" in second[1]
+        assert f"another Hermes (process {first.pid}) uses {tmp_path}/data/hermes.db;" in second[1]
         third = await refusal(HermesProcess(tmp_path / "other", "migrate", **data))
         assert (third[0], f"process {first.pid}" in third[1]) == (2, True)
 

@@ -1,17 +1,17 @@
 """crontab(5) as its page describes it, against a clock that is simply stepped minute by minute."""
 
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from apscheduler.triggers.base import BaseTrigger
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bot.config import crontab
-from bot.jobs.scheduler import trigger
+from bot.jobs.scheduler import CrontabTrigger
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
@@ -47,7 +47,7 @@ def field(low: int, high: int) -> st.SearchStrategy[str]:
 EXPRESSION = st.tuples(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 7)).map(" ".join)
 
 
-def fires(due: BaseTrigger, start: datetime, count: int) -> list[datetime]:
+def fires(due: CrontabTrigger, start: datetime, count: int) -> list[datetime]:
     """Ask APScheduler for the next fire times after `start`."""
     found: list[datetime] = []
     previous, now = None, start + timedelta(microseconds=1)
@@ -66,13 +66,13 @@ def test_it_is_due_when_a_stepped_clock_says_so_and_the_timer_agrees(expression:
     assume(by_hand)
     ours, now = [], start.timestamp() - 1
     for _ in by_hand[:20]:
-        now = schedule.following(now, UTC) or 0.0
+        now = schedule.following(now) or 0.0
         ours.append(datetime.fromtimestamp(now, UTC))
     assert ours == by_hand[:20]
-    assert fires(trigger(schedule, UTC), start - timedelta(seconds=1), len(ours)) == ours
+    assert fires(CrontabTrigger(schedule), start - timedelta(seconds=1), len(ours)) == ours
     for before, due in pairwise(ours):
-        assert schedule.last(due.timestamp() - 1, UTC) == before.timestamp()
-        assert schedule.last(due.timestamp(), UTC) == due.timestamp()
+        assert schedule.last(due.timestamp() - 1) == before.timestamp()
+        assert schedule.last(due.timestamp()) == due.timestamp()
 
 
 @pytest.mark.parametrize(
@@ -81,80 +81,73 @@ def test_it_is_due_when_a_stepped_clock_says_so_and_the_timer_agrees(expression:
 def test_a_weekday_number_counts_from_sunday(number: int, weekday: int) -> None:
     for text in (str(number), NAMES[number % 7], NAMES[number % 7].upper()):
         schedule = crontab.parse(f"0 9 * * {text}")
-        due = schedule.following(at(2026, 11, 25), UTC)
+        due = schedule.following(at(2026, 11, 25))
         assert datetime.fromtimestamp(due or 0, UTC).weekday() == weekday
-        fired = fires(trigger(schedule, UTC), datetime(2026, 11, 25, tzinfo=UTC), 1)
+        fired = fires(CrontabTrigger(schedule), datetime(2026, 11, 25, tzinfo=UTC), 1)
         assert fired[0].timestamp() == due
 
 
 @pytest.mark.parametrize(
-    ("text", "weekdays"),
+    ("written", "same"),
     [
-        ("1-5", (1, 2, 3, 4, 5)),
-        ("mon-fri", (1, 2, 3, 4, 5)),
-        ("5-7", (0, 5, 6)),
-        ("fri-sun", (0, 5, 6)),
-        ("0-7", (0, 1, 2, 3, 4, 5, 6)),
-        ("*/2", (0, 2, 4, 6)),
-        ("0,7", (0,)),
-        ("1-5/2", (1, 3, 5)),
-        ("sun,3", (0, 3)),
+        ("mon-fri", "1-5"),
+        ("5-7", "0,5,6"),
+        ("fri-sun", "0,5,6"),
+        ("0-7", "*"),
+        ("*/2", "0,2,4,6"),
+        ("0,7", "0"),
+        ("1-5/2", "1,3,5"),
+        ("SUN,3", "0,3"),
     ],
 )
-def test_ranges_lists_steps_and_names_are_read(text: str, weekdays: tuple[int, ...]) -> None:
-    assert crontab.parse(f"0 0 * * {text}").weekdays == weekdays
+def test_sunday_is_0_and_7_in_lists_ranges_and_steps(written: str, same: str) -> None:
+    now, one, other = at(2026, 11, 25), crontab.parse(f"0 9 * * {written}"), crontab.parse(f"0 9 * * {same}")
+    for _ in range(8):
+        due = one.following(now)
+        assert due == other.following(now)
+        now = due or 0.0
 
 
 @pytest.mark.parametrize(
     ("expression", "complaint"),
     [
-        ("", "0 fields instead of 5"),
-        ("0 3 * *", "4 fields"),
-        ("@daily", "1 fields"),
-        ("0 3 * * * *", "6 fields"),
-        ("60 3 * * *", "minute: '60' is not within 0-59"),
-        ("0 24 * * *", "hour"),
-        ("0 3 0 * *", "day of month"),
-        ("0 3 * 13 *", "not within 1-12 or jan-dec"),
-        ("0 3 * * 8", "not within 0-7 or sun-sat"),
-        ("0 3 * * monday", "day of week"),
-        ("0 3 * * 5-1", "runs backwards"),
-        ("*/0 3 * * *", "step"),
-        ("5/10 3 * * *", "a step needs a range"),
-        ("1,,2 3 * * *", "minute: ''"),
-        ("-1 3 * * *", "minute"),
-        ("*-5 3 * * *", "minute"),
-        ("0 3 ² * *", "day of month"),
-        ("0 0 31 2 *", "never due"),
-        ("0 0 30,31 2 *", "never due"),
-        ("0 0 31 4,6,9,11 *", "never due"),
+        ("", "has 0 fields; write five: minute"),
+        ("0 3 * *", "has 4 fields"),
+        ("@daily", "has 1 fields"),
+        ("0 3 * * * *", "has 6 fields"),
+        ("60 3 * * *", "'60 3 * * *' has a minute that .* cannot be read; write minute (0-59), hour (0-23)"),
+        ("0 24 * * *", "has a hour"),
+        ("0 3 0 * *", "has a day-of-month"),
+        ("0 3 * 13 *", "has a month"),
+        ("0 3 * * 8", "has a day-of-week"),
+        ("0 0 31 2 *", "has a day-of-month that is never due"),
+        (f"{'1' * 5000} 3 * * *", "has a number"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_reason(expression: str, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint.replace("'", ".")):
+def test_what_cannot_be_is_refused_with_field_and_remedy(expression: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(complaint).replace(r"\.\*", ".*")):
         crontab.parse(expression)
 
 
-@given(st.text(max_size=40) | st.text(alphabet="0123456789*,-/ sunmo", max_size=30))
+@settings(deadline=None)
+@given(st.text(max_size=40) | st.text(alphabet="0123456789*,-/ sunmolw#", max_size=30))
 def test_no_text_raises_anything_else(text: str) -> None:
     with suppress(ValueError):
-        assert crontab.parse(text).minutes
+        crontab.parse(text).following(0.0)
 
 
 def test_leap_day_and_days_of_either_kind() -> None:
-    assert crontab.parse("0 0 29 2 *").following(at(2096, 3, 1), UTC) == at(2104, 2, 29)
-    assert crontab.parse("0 0 29 2 *").last(at(2027, 1, 1), UTC) == at(2024, 2, 29)
-    assert crontab.parse("0 0 31 2 1").following(at(2026, 11, 29), UTC) == at(2027, 2, 1)
+    assert crontab.parse("0 0 29 2 *").following(at(2096, 3, 1)) == at(2104, 2, 29)
+    assert crontab.parse("0 0 29 2 *").last(at(2027, 1, 1)) == at(2024, 2, 29)
+    assert crontab.parse("0 0 31 2 1").following(at(2026, 11, 29)) == at(2027, 2, 1)
 
 
 def test_a_repeated_hour_counts_once_and_a_skipped_time_is_due_by_the_new_clock() -> None:
-    schedule = crontab.parse("30 2 * * *")
+    schedule = crontab.parse("30 2 * * *", BERLIN)
     first, second = at(2026, 10, 25, 0, 30), at(2026, 10, 25, 1, 30)  # 02:30 summer time, and 02:30 again
-    assert schedule.last(first, BERLIN) == first
-    assert schedule.last(second, BERLIN) == first
-    assert schedule.following(first, BERLIN) == at(2026, 10, 26, 1, 30)
-    assert schedule.following(at(2026, 3, 28, 12), BERLIN) == at(2026, 3, 29, 1, 30)  # 03:30 summer time
-    timer = fires(trigger(schedule, BERLIN), datetime(2026, 10, 24, 12, tzinfo=UTC), 3)
-    dues = [schedule.last(fired.timestamp(), BERLIN) for fired in timer]
-    assert len(timer) == 3
-    assert len(set(dues)) == 2
+    assert schedule.last(first) == first
+    assert schedule.last(second) == first
+    assert schedule.following(first) == at(2026, 10, 26, 1, 30)
+    assert schedule.following(at(2026, 3, 28, 12)) == at(2026, 3, 29, 1, 30)  # 03:30 summer time
+    timer = fires(CrontabTrigger(schedule), datetime(2026, 10, 24, 12, tzinfo=UTC), 3)
+    assert [fired.timestamp() for fired in timer] == [first, at(2026, 10, 26, 1, 30), at(2026, 10, 27, 1, 30)]

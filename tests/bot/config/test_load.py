@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.component_settings import server_problems
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
+from bot.mcp_servers import server_problems
 from tests.bot.surroundings import Surroundings
 
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
@@ -53,10 +53,10 @@ COMPLAINTS = (
     "session.max_steps: ",
     "session.follow_ups: ",
     "session.budget: the shares add up to 1.72",
-    "roles.lead.0: a user group",
+    "roles.lead.0: user groups",
     "tools.extra: unknown key",
     "tools.post_message.risk: ",
-    "tools.post_message.approvers: there is no role:boss",
+    "tools.post_message.approvers: role:boss is not defined; add boss under roles:",
     "tools.write_file.approvers: must be",
     "jobs.prune: ",
     "jobs.timezone: 'Mars/Olympus' is not a time zone",
@@ -64,7 +64,7 @@ COMPLAINTS = (
     "mcp_servers: b: ",
     "slack.mode: ",
     "limits: unknown key",
-    "database_url: is not a key; it comes from the environment (HERMES_DATABASE_URL)",
+    "database_url: cannot be set in the file; set the environment variable HERMES_DATABASE_URL",
     "SLACK_BOT_TOKEN is missing",
     "SLACK_APP_TOKEN is missing",
     "a model endpoint or key is set (OPENAI_BASE_URL, or in the file) but no model",
@@ -131,8 +131,8 @@ def test_the_local_slack_ignores_real_tokens_and_a_real_database(around: Surroun
 def test_swapped_tokens_are_noticed_before_slack_is_asked(around: Surroundings) -> None:
     around.set(SLACK_BOT_TOKEN="xapp-1", SLACK_APP_TOKEN="xoxb-1", HERMES_MODEL="m")
     assert [p.partition(":")[0] for p in problems(required=True)] == [
-        "SLACK_BOT_TOKEN holds an app-level token (xapp-…)",
-        "SLACK_APP_TOKEN holds a bot token (xoxb-…)",
+        "SLACK_BOT_TOKEN is an app-level token (xapp-…)",
+        "SLACK_APP_TOKEN is a bot token (xoxb-…)",
     ]
 
 
@@ -173,7 +173,7 @@ def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
     around.set(HERMES_DATA_DIR="/nowhere/data")
     around.say(tools={"files_root": "."})
     (problem,) = problems()
-    assert problem.endswith("contains hermes.yaml, .env; choose a folder of its own")
+    assert problem.endswith("contains hermes.yaml, .env; choose a separate folder")
 
 
 @pytest.mark.parametrize(

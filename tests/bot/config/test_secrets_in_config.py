@@ -8,9 +8,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.component_settings import server_problems
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
+from bot.mcp_servers import server_problems
 from tests.bot.surroundings import Surroundings
 
 SECRET = "hunter2-hunter2"

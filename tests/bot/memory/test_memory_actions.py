@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.memory import memory_actions, policy
+from bot.memory import memory_actions
+from bot.memory.audience import is_visible
 from bot.memory.memory_actions import RefusedError, Source
 from storage import memories as rows
 from storage.database import Database, Tx
@@ -137,7 +138,7 @@ async def test_whatever_two_people_do_neither_touches_or_sees_the_others(db: Dat
                 else:
                     found = memory_actions.search(tx, person, words, limit=9, place=place)
                     assert all(
-                        m.owner == person.id and policy.visible(m.audience, m.owner, person.id, place) for m in found
+                        m.owner == person.id and is_visible(m.audience, m.owner, person.id, place) for m in found
                     )
             except RefusedError:
                 pass

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.memory import memory_commands
-from bot.memory.answer import CommandAnswer
 from bot.memory.memory_commands import ACTIONS, ASK, FORGET, KEEP, PAGE, WIDEN
+from bot.ports import CommandAnswer
 from storage import memories as rows
 from storage.database import Database
 from storage.records import Memory, Person, Place

@@ -1,6 +1,10 @@
-"""How a memory looks to its owner and to a model."""
+"""The text of a memory: cleaned, compared, and shown to its owner and to the model."""
 
 from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.memory import memory_format
 from storage.records import Audience
@@ -25,7 +29,7 @@ def test_a_line_says_where_it_is_used_and_where_it_comes_from() -> None:
     assert "在 <#C3> 和您的私信中使用" in memory_format.line(memory, BEN, NOW)
 
 
-def test_a_suggestion_for_the_model_bears_id_type_and_dates() -> None:
+def test_a_suggestion_for_the_model_has_id_type_and_dates() -> None:
     memory = replace(note("tea", type="preference", valid_until=NOW + DAY), short_id="k7x2")
     assert memory_format.suggestion(memory, ANN) == "[k7x2] tea (preference, noted 2026-09-21, until 2026-09-22)"
 
@@ -33,3 +37,27 @@ def test_a_suggestion_for_the_model_bears_id_type_and_dates() -> None:
 def test_long_text_is_cut_with_an_ellipsis() -> None:
     assert memory_format.short("a" * 9, 9) == "a" * 9
     assert memory_format.short("a" * 10, 9) == "a" * 8 + "…"
+
+
+@given(st.text(max_size=200))
+def test_clean_text_is_stable_and_can_be_stored(text: str) -> None:
+    cleaned = memory_format.one_line(text)
+    assert memory_format.one_line(cleaned) == cleaned
+    assert cleaned.encode("utf-8").decode() == cleaned
+    assert "\n" not in cleaned
+    assert "\0" not in cleaned
+    assert len(memory_format.content_hash(text)) == 64
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("I like tea", "  i LIKE   tea. ", True),
+        ("我喜欢茶", "我喜欢茶。", True),
+        ("ＡＢＣ", "abc", True),
+        ("I like tea", "I like teas", False),
+        ("...", "!", False),
+    ],
+)
+def test_what_says_the_same_has_the_same_hash(a: str, b: str, same: bool) -> None:
+    assert (memory_format.content_hash(a) == memory_format.content_hash(b)) is same

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.memory import policy
+from bot.memory import ranking
+from bot.memory.audience import audience_of, is_visible
 from bot.memory.recall import MAX_RECALLED, again, recall
 from storage import memories
 from storage.database import Database, Tx
@@ -53,9 +54,9 @@ async def test_each_audience_is_recalled_only_where_it_may_be(db: Database) -> N
     await keep_all(
         db,
         note("kestrel dm"),
-        note("kestrel room", audience=policy.learnt_at(ROOM)),
-        note("kestrel hall", audience=policy.learnt_at(HALL)),
-        note("kestrel fair", audience=policy.learnt_at(FAIR)),
+        note("kestrel room", audience=audience_of(ROOM)),
+        note("kestrel hall", audience=audience_of(HALL)),
+        note("kestrel fair", audience=audience_of(FAIR)),
         note("kestrel everywhere", audience=Audience("workspace")),
     )
 
@@ -87,7 +88,7 @@ async def test_standing_memories_are_considered_whatever_is_asked_but_never_crow
     got = await ask(db, "which disk has the heron server")
     assert sum(c.startswith("the heron") for c in got) >= 2
     assert len(got) == MAX_RECALLED
-    assert len(await ask(db, "good morning")) == policy.MAX_STANDING
+    assert len(await ask(db, "good morning")) == ranking.MAX_STANDING
 
 
 async def test_how_to_act_comes_before_who_they_are_and_what_they_like(db: Database) -> None:
@@ -150,11 +151,11 @@ async def test_no_question_brings_up_another_persons_memory(
         if not memories.owners(tx):
             for owner in (ANN, BEN):
                 for i, content in enumerate(["kestrel heron", "osprey 小米", "青岛 heron UANN"]):
-                    keep(tx, note(f"{content} {i}", owner, policy.learnt_at([DM, ROOM, HALL][i]), type="preference"))
+                    keep(tx, note(f"{content} {i}", owner, audience_of([DM, ROOM, HALL][i]), type="preference"))
 
     await db.write(fill)
     got = await db.read(recall, person, place, question, 5, NOW)
-    assert all(m.owner == person.id and policy.visible(m.audience, m.owner, person.id, place) for m in got)
+    assert all(m.owner == person.id and is_visible(m.audience, m.owner, person.id, place) for m in got)
 
 
 async def test_recall_among_a_thousand_memories_takes_milliseconds(db: Database) -> None:

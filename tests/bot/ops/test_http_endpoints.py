@@ -1,4 +1,4 @@
-"""The outside view over real sockets: alive, ready or not and why, and the numbers."""
+"""Health, readiness and metrics over real sockets."""
 
 import asyncio
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bot.ops.http_endpoints import OutsideView, has_room
-from bot.ops.metrics import Metrics, Stored
+from bot.ops.http_endpoints import HttpEndpoints, can_grow
+from bot.ops.metrics import Metrics, StoredCounts
 
 
 async def look(address: str, path: str) -> tuple[int, str, str]:
@@ -26,7 +26,7 @@ def exposed() -> Metrics:
     return metrics
 
 
-STORED = Stored(depth=3, approvals={"approved": 2}, memories={"added": 4}, servers={"clock": True, "gone": False})
+STORED = StoredCounts(depth=3, approvals={"approved": 2}, memories={"added": 4}, servers={"clock": True, "gone": False})
 
 
 def test_every_promised_number_is_there() -> None:
@@ -52,10 +52,10 @@ def test_every_promised_number_is_there() -> None:
 
 def test_a_database_has_room_while_its_file_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "hermes.db"
-    assert not has_room(file)
+    assert not can_grow(file)
     file.touch()
-    assert has_room(file)
-    assert not has_room(tmp_path / "nowhere/hermes.db")
+    assert can_grow(file)
+    assert not can_grow(tmp_path / "nowhere/hermes.db")
 
 
 async def test_readiness_says_what_is_missing() -> None:
@@ -67,7 +67,7 @@ async def test_readiness_says_what_is_missing() -> None:
     async def text() -> bytes:
         return exposed().text(STORED)
 
-    view = OutsideView(0, checks, text)
+    view = HttpEndpoints(0, checks, text)
     address = await view.start()
     try:
         assert await look(address, "/healthz") == (200, "application/json", '{"ok": true}')
@@ -91,7 +91,7 @@ async def test_a_check_that_hangs_is_not_ready() -> None:
     async def text() -> bytes:
         return b""
 
-    view = OutsideView(0, checks, text, patience=0.05)
+    view = HttpEndpoints(0, checks, text, timeout=0.05)
     address = await view.start()
     try:
         assert (await look(address, "/readyz"))[0] == 503
@@ -106,10 +106,10 @@ async def test_a_taken_port_is_an_error_and_leaves_nothing_open() -> None:
     async def text() -> bytes:
         return b""
 
-    first = OutsideView(0, nothing, text)
+    first = HttpEndpoints(0, nothing, text)
     address = await first.start()
     try:
         with pytest.raises(OSError, match="address already in use"):
-            await OutsideView(int(address.rpartition(":")[2]), nothing, text).start()
+            await HttpEndpoints(int(address.rpartition(":")[2]), nothing, text).start()
     finally:
         await first.stop()

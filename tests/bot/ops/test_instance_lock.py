@@ -1,4 +1,4 @@
-"""One file, one process: the second is told who has it, and no child keeps it."""
+"""One process per database: a second one is refused with the first one's id, and no child keeps the lock."""
 
 import os
 import subprocess
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.ops.instance_lock import InstanceLock, LockedError
+from bot.ops.instance_lock import FolderError, InstanceLock, LockedError
 
 
-def test_the_second_is_told_who_has_the_file(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_with_the_id_of_the_first(tmp_path: Path) -> None:
     first, second = InstanceLock(tmp_path / "new/hermes.db"), InstanceLock(tmp_path / "new/hermes.db")
     first.acquire()
-    with pytest.raises(LockedError, match=rf"process {os.getpid()}\) works on .*/new/hermes\.db; .*HERMES_DATA_DIR"):
+    with pytest.raises(LockedError, match=rf"process {os.getpid()}\) uses .*/new/hermes\.db; .*HERMES_DATA_DIR"):
         second.acquire()
     first.release()
     first.release()
@@ -34,7 +34,7 @@ def test_a_child_does_not_keep_it(tmp_path: Path) -> None:
         child.communicate(b"\n")
 
 
-def test_a_folder_that_cannot_be_made_is_the_systems_own_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"File exists|Not a directory"):
+    with pytest.raises(FolderError, match=r"cannot write .*file \((File exists|Not a directory)\): .*HERMES_DATA_DIR"):
         InstanceLock(tmp_path / "file/hermes.db").acquire()

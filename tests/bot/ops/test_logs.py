@@ -15,14 +15,14 @@ from bot.ops import logs
 from bot.ops.logs import HIDDEN, JsonLines
 
 
-class Desk:
-    """A logger whose lines are read back."""
+class RecordedLog:
+    """A logger whose lines can be read."""
 
     def __init__(self, *secrets: str) -> None:
         self.stream = io.StringIO()
         handler = logging.StreamHandler(self.stream)
         handler.setFormatter(JsonLines(secrets))
-        self.log = logging.Logger("desk")
+        self.log = logging.Logger("test")
         self.log.addHandler(handler)
 
     def lines(self) -> list[dict[str, Any]]:
@@ -30,29 +30,29 @@ class Desk:
 
 
 def test_a_line_is_one_object_whatever_is_in_it() -> None:
-    desk = Desk()
-    desk.log.info("two\nlines %s", "\ud800\x00", extra={"session": "s1", "odd": object(), "when": {1, 2}})
+    recorded = RecordedLog()
+    recorded.log.info("two\nlines %s", "\ud800\x00", extra={"session": "s1", "odd": object(), "when": {1, 2}})
     try:
         raise ValueError("inside")
     except ValueError:
-        desk.log.exception("failed")
-    first, second = desk.lines()
+        recorded.log.exception("failed")
+    first, second = recorded.lines()
     assert (first["message"], first["session"], first["level"], first["log"]) == (
         "two\nlines \ud800\x00",
         "s1",
         "info",
-        "desk",
+        "test",
     )
     assert "ValueError: inside" in second["trace"]
     assert first["at"].endswith("+00:00")
 
 
-@given(secret=st.text(min_size=6, max_size=20).filter(lambda s: s.strip() and s not in HIDDEN and "desk" not in s))
+@given(secret=st.text(min_size=6, max_size=20).filter(lambda s: s.strip() and s not in HIDDEN and "test" not in s))
 def test_a_known_secret_is_hidden_as_it_stands_in_json(secret: str) -> None:
-    desk = Desk(secret)
-    desk.log.warning("<%s>", f"--{secret}--", extra={"more": [f"=={secret}=="]})
-    assert f"--{secret}--" not in str(desk.lines()[0]["message"])
-    assert f"=={secret}==" not in str(desk.lines()[0]["more"][0])
+    recorded = RecordedLog(secret)
+    recorded.log.warning("<%s>", f"--{secret}--", extra={"more": [f"=={secret}=="]})
+    assert f"--{secret}--" not in str(recorded.lines()[0]["message"])
+    assert f"=={secret}==" not in str(recorded.lines()[0]["more"][0])
 
 
 @pytest.mark.parametrize(
@@ -66,28 +66,28 @@ def test_a_known_secret_is_hidden_as_it_stands_in_json(secret: str) -> None:
     ],
 )
 def test_what_looks_like_a_token_is_hidden_though_nobody_named_it(token: str) -> None:
-    desk = Desk()
-    desk.log.info("got %s here", token)
-    assert token[-6:] not in desk.stream.getvalue()
-    assert HIDDEN in desk.lines()[0]["message"]
+    recorded = RecordedLog()
+    recorded.log.info("got %s here", token)
+    assert token[-6:] not in recorded.stream.getvalue()
+    assert HIDDEN in recorded.lines()[0]["message"]
 
 
 async def test_ids_follow_the_task_and_what_it_starts_and_no_other() -> None:
-    desk = Desk()
+    recorded = RecordedLog()
 
     async def call(number: int) -> None:
-        logs.about(call=number)
+        logs.add_fields(call=number)
         await asyncio.sleep(0)
-        desk.log.info("call")
+        recorded.log.info("call")
 
     async def session(name: str) -> None:
-        logs.about(session=name)
+        logs.add_fields(session=name)
         await asyncio.gather(call(1), call(2))
-        desk.log.info("session")
+        recorded.log.info("session")
 
     await asyncio.gather(session("a"), session("b"))
-    desk.log.info("nobody")
-    ids = sorted((str(line.get("session")), str(line.get("call"))) for line in desk.lines())
+    recorded.log.info("nobody")
+    ids = sorted((str(line.get("session")), str(line.get("call"))) for line in recorded.lines())
     of_each = [("1",), ("2",), ("None",)]
     assert ids == sorted([("None", "None"), *((s, c) for s in "ab" for (c,) in of_each)])
 
@@ -96,7 +96,7 @@ async def test_ids_follow_the_task_and_what_it_starts_and_no_other() -> None:
 def root() -> Iterator[logging.Logger]:
     found = logging.getLogger()
     handlers, level = found.handlers[:], found.level
-    loud = {name: logging.getLogger(name).level for name in logs.LOUD}
+    loud = {name: logging.getLogger(name).level for name in logs.NOISY}
     yield found
     found.handlers[:] = handlers
     found.setLevel(level)

@@ -1,12 +1,11 @@
 """Who Hermes is, as auth.test says."""
 
-from bot.component_settings import outside_link
 from bot.slack.web_api import Identity
 
 
 def test_links_lead_into_the_own_workspace() -> None:
     me = Identity.of({"team_id": "T1", "user_id": "U1", "bot_id": "B1", "url": "https://team.slack.com"})
-    assert outside_link(me.url, "C1", "12.000034", "here") == "[here](https://team.slack.com/archives/C1/p12000034)"
+    assert me.thread_link("C1", "12.000034", "here") == "[here](https://team.slack.com/archives/C1/p12000034)"
 
 
 def test_an_org_wide_install_goes_by_its_enterprise_and_any_address() -> None:

@@ -1,0 +1,67 @@
+"""The memory jobs: nightly consolidation and weekly pruning, one person at a time."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from bot.config.crontab import parse, zone_of
+from bot.config.schema import JobsConfig, MemoryConfig
+from bot.jobs.scheduler import Report, ScheduledJob, Stopping
+from bot.memory import memory_maintenance
+from storage import memories
+from storage.database import Database, Tx
+from tools.context import Clock
+
+log = logging.getLogger(__name__)
+Step = Callable[[Tx, str, str], int]  # for one team and owner: handles one batch, returns how many
+
+
+def memory_jobs(db: Database, jobs: JobsConfig, memory: MemoryConfig, now: Clock) -> dict[str, ScheduledJob]:
+    """Return the memory jobs by name."""
+    zone = zone_of(jobs.timezone)
+
+    async def run_consolidate(stopping: Stopping) -> Report:
+        return await consolidate(db, stopping)
+
+    async def run_prune(stopping: Stopping) -> Report:
+        return await prune(db, memory, now(), stopping)
+
+    return {
+        "consolidate": ScheduledJob(parse(jobs.consolidate, zone), run_consolidate),
+        "prune": ScheduledJob(parse(jobs.prune, zone), run_prune),
+    }
+
+
+async def consolidate(db: Database, stopping: Stopping) -> Report:
+    """Merge each person's exact duplicates."""
+    return await _for_each_person(db, {"merged": memory_maintenance.consolidate}, stopping)
+
+
+async def prune(db: Database, memory: MemoryConfig, now: float, stopping: Stopping) -> Report:
+    """Delete memories past the retention time, and archive those that have ended or are unused."""
+
+    def delete(tx: Tx, team: str, owner: str) -> int:
+        days = memory.retention_days
+        return 0 if days is None else memory_maintenance.delete(tx, team, owner, now, days)
+
+    def archive(tx: Tx, team: str, owner: str) -> int:
+        return memory_maintenance.archive(tx, team, owner, now, memory.archive_after_days)
+
+    return await _for_each_person(db, {"deleted": delete, "archived": archive}, stopping)
+
+
+async def _for_each_person(db: Database, steps: dict[str, Step], stopping: Stopping) -> Report:
+    """Repeat each step for each person until it finds nothing, and return the counts. A failure skips one person."""
+    report: dict[str, Any] = {"people": 0, "failed": 0, **dict.fromkeys(steps, 0)}
+    for team, owner in await db.read(memories.owners):
+        if stopping():
+            return {**report, "stopped": True}
+        report["people"] += 1
+        try:
+            for name, step in steps.items():
+                while (done := await db.write(step, team, owner)) > 0:
+                    report[name] += done
+        except Exception:
+            report["failed"] += 1
+            log.exception("memory job failed for one person", extra={"owner": owner})
+    return report

@@ -1,0 +1,84 @@
+"""What maintenance archives, deletes and merges."""
+
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.memory import memory_maintenance
+from bot.memory.audience import covers, is_visible
+from bot.memory.memory_maintenance import merge_plan
+from storage import memories
+from storage.database import Database, Tx
+from storage.records import Audience, Memory
+from tests.bot.memory.memory_strategies import PLACES, memory
+from tests.storage.stores import BEN, DAY, NOW, keep, note, store
+
+STANDING = {"identity", "preference", "instruction"}
+
+
+@pytest.fixture
+async def db(tmp_path: Path) -> AsyncIterator[Database]:
+    async with store(tmp_path) as opened:
+        yield opened
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(memory, max_size=6), st.sampled_from(["active", "archived", "superseded"]))
+async def test_only_unused_and_ended_memories_are_archived_and_only_untouched_ones_deleted(
+    db: Database, kept: list[Memory], status: str
+) -> None:
+    def unused(m: Memory) -> bool:
+        return max(m.created, m.updated, m.last_used or 0) < NOW - 90 * DAY
+
+    def archived(m: Memory) -> bool:
+        ended = m.valid_until is not None and m.valid_until <= NOW
+        return m.status == "active" and (ended or (unused(m) and m.type not in STANDING))
+
+    def play(tx: Tx) -> None:
+        stored = [keep(tx, replace(m, status=status if i else "active")) for i, m in enumerate(kept)]
+        other = keep(tx, note("of another person", BEN, created=0.0, updated=0.0))
+        assert memory_maintenance.archive(tx, "T1", "UANN", NOW, 90) == sum(map(archived, stored))
+        for m in stored:
+            expected = replace(m, status="archived") if archived(m) else m
+            assert memories.get(tx, "T1", "UANN", m.short_id) == expected
+        assert memory_maintenance.delete(tx, "T1", "UANN", NOW, 90) == sum(map(unused, stored))
+        left = [m.short_id for m in stored if memories.get(tx, "T1", "UANN", m.short_id)]
+        assert left == [m.short_id for m in stored if not unused(m)]
+        assert memories.get(tx, "T1", "UBEN", other.short_id) == other
+        raise LookupError  # roll back
+
+    with pytest.raises(LookupError):
+        await db.write(play)
+
+
+@given(st.lists(memory, min_size=2, max_size=5))
+def test_a_merge_loses_no_use_and_shows_nothing_to_more_eyes(group: list[Memory]) -> None:
+    group = [replace(m, id=i + 1) for i, m in enumerate(group)]
+    plan = merge_plan(group)
+    if plan is None:
+        assert not any(covers(a.audience, b.audience) for a, b in itertools.permutations(group, 2))
+        return
+    kept, gone = plan
+    parts = [m for m in group if m.id == kept.id or m in gone]
+    assert gone
+    assert len(parts) == len(gone) + 1
+    assert kept.hits == sum(m.hits for m in parts)
+    assert kept.created == min(m.created for m in parts)
+    for p in PLACES:
+        before = any(is_visible(m.audience, m.owner, m.owner, p) for m in parts)
+        assert is_visible(kept.audience, kept.owner, kept.owner, p) is before
+
+
+def test_a_merge_keeps_the_oldest_id_the_longest_time_and_the_source_that_was_heard_by_most() -> None:
+    first = replace(note("tea", valid_until=NOW + 1, source_channel="D1"), id=1, created=NOW - 9)
+    second = replace(note("Tea", audience=Audience("public"), source_channel="C2", tags=("b",)), id=2)
+    third = replace(note("tea", tags=("a",), type="preference"), id=3)
+    kept, gone = merge_plan([first, second, third]) or (first, ())
+    assert (kept.id, kept.audience, kept.source_channel) == (1, Audience("public"), "C2")
+    assert (kept.valid_until, kept.tags, kept.type) == (None, ("a", "b"), "preference")
+    assert [m.id for m in gone] == [2, 3]

@@ -102,11 +102,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "目前无法保存工作记录，因此我在产生未记录的操作之前停下了。",
     ),
     # --- voice (bot/slack)
-    "voice.interrupted": ("interrupted", "已中断"),
-    "voice.working": ("Working on it…", "正在处理…"),
-    "voice.continued": ("continues below", "在下方继续"),
-    "voice.stop": ("Stop", "停止"),
-    "voice.waiting": ("waits for a decision", "等待决定"),
+    "reply.interrupted": ("interrupted", "已中断"),
+    "reply.working": ("Working on it…", "正在处理…"),
+    "reply.continued": ("continues below", "在下方继续"),
+    "reply.stop": ("Stop", "停止"),
+    "reply.waiting": ("waits for a decision", "等待决定"),
     # --- approvals
     "approval.unknown": (
         "This button belongs to an older version of me or to a question I no longer have. Nothing was done.",
@@ -176,7 +176,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "card.unknown_withdrawn": ("Withdrawn. Its outcome stays unknown.", "已撤回，结果仍未知。"),
     "card.fallback": ("{tool}: a decision is needed", "{tool}：需要您的决定"),
-    "card.nobody": ("somebody", "某人"),
+    "card.someone": ("somebody", "某人"),
     # --- tools
     "tool.effect.read": ("reads", "只读"),
     "tool.effect.write": ("changes things", "会改动"),
@@ -254,7 +254,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "memory.found.none": ("None of your memories holds “{words}”.", "您的记忆中没有“{words}”。"),
     "memory.found.more": ("There may be more; add a word to narrow it down.", "可能还有更多，请添加词语缩小范围。"),
     "memory.added": ("I will remember: {content}\n\n{facts}", "我会记住：{content}\n\n{facts}"),
-    "memory.known": ("I know that already: {content}\n\n{facts}", "我已经知道了：{content}\n\n{facts}"),
+    "memory.already_known": ("I know that already: {content}\n\n{facts}", "我已经知道了：{content}\n\n{facts}"),
     "memory.edited": ("Changed: {content}\n\n{facts}", "已修改：{content}\n\n{facts}"),
     "memory.widened": ("It may be used everywhere now: {content}\n\n{facts}", "现在可在各处使用：{content}\n\n{facts}"),
     "memory.widen": ("Use everywhere", "各处使用"),
@@ -275,7 +275,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "that it existed and when you had it deleted.",
         "已忘记。记忆 `{id}` 及其搜索索引已删除；只保留一条不含内容的记录：它曾存在，以及您何时要求删除。",
     ),
-    "memory.kept": ("Nothing was changed.", "没有任何改动。"),
+    "memory.unchanged": ("Nothing was changed.", "没有任何改动。"),
     "memory.no_such": (
         "You have no memory with the id `{id}`. `/memory list` shows the ids.",
         "您没有编号为 `{id}` 的记忆。`/memory list` 会显示编号。",

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from bot.config.schema import Config, ToolsConfig
 from bot.memory import memory_commands
 from bot.ops.metrics import Metrics, Stored
-from bot.session.intake.addressing import COMMAND
+from bot.session.access import COMMAND
 from bot.texts import TEXTS
 from tools.declaration import Tool
 

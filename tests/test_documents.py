@@ -41,8 +41,18 @@ def code_of(text: str) -> str:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_link_leads_somewhere(name: str) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", read(name))
-    assert [link for link in links if not ((ROOT / name).parent / link).exists()] == []
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", read(name))
+    assert [link for link in links if not leads_somewhere(ROOT / name, link)] == []
+
+
+def leads_somewhere(document: Path, link: str) -> bool:
+    """Return True if the linked file exists and has the linked heading."""
+    file, _, heading = link.partition("#")
+    target = document.parent / file if file else document
+    if not target.exists():
+        return False
+    titles = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+    return not heading or heading in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,8 +1,10 @@
-"""What the documents say is so: tables name what there is, examples work, and what cites them finds its place."""
+"""The documents are true: what they name exists, their examples work, and their lists are complete."""
 
 import re
 import subprocess
 import sys
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,130 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from bot.config.schema import Config, Environment, ToolsConfig
+from bot.config.schema import Config, ToolsConfig
+from bot.memory import memory_commands
+from bot.ops.metrics import Metrics, StoredCounts
+from bot.session.access import COMMAND
+from bot.texts import TEXTS
 from tools.declaration import Tool
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
+DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")))
+PACKAGES = ("bot", "handlers", "tools", "storage", "tests")
 FROM_ENVIRONMENT = {"bot_token", "app_token", "slack_api_url", "database_url", "data_dir", "http_port", "log_level"}
 CITED = re.compile(r"§(\d+(?:\.\d+)?)")
+PLACEHOLDER = re.compile(r"\b[A-Z_]*[A-Z]{2}\b|\bname\b")  # in a path that stands for any
 
 
-def keys(model: type[BaseModel], before: str = "") -> dict[str, Any]:
-    """Every key of a part and below it, with its default; a tool's own rule stands under `TOOL`."""
-    found: dict[str, Any] = {}
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def code_of(text: str) -> str:
+    """Return what a document shows as code: inline, fenced and indented."""
+    return "\n".join([*re.findall(r"`([^`\n]+)`", text), *re.findall(r"^ {4,}(.+)$", text, re.MULTILINE)])
+
+
+# --- what documents name
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_link_leads_somewhere(name: str) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", read(name))
+    assert [link for link in links if not leads_somewhere(ROOT / name, link)] == []
+
+
+def leads_somewhere(document: Path, link: str) -> bool:
+    """Return True if the linked file exists and has the linked heading."""
+    file, _, heading = link.partition("#")
+    target = document.parent / file if file else document
+    if not target.exists():
+        return False
+    titles = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
+    return not heading or heading in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_path_that_is_named_exists(name: str) -> None:
+    starts = (*(f"{package}/" for package in PACKAGES), "docs/", "config/", "manifest.yaml")
+    words = re.findall(r"[\w./-]+", code_of(read(name)))
+    paths = {word.rstrip(".") for word in words if word.startswith(starts) and not PLACEHOLDER.search(word)}
+    assert sorted(path for path in paths if not (ROOT / path).exists()) == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_command_that_is_shown_exists(name: str) -> None:
+    code = code_of(read(name))
+    shown = set(re.findall(r"(?:^|[\s/])hermes ([a-z]+)(?: ([a-z]+)\b)?", code, re.MULTILINE))
+    targets = set(re.findall(r"(?:^|\s)make ([a-z]+)", code, re.MULTILINE))
+    modules = set(re.findall(r"python -m ([\w.]+)", code))
+    slash = set(re.findall(r"/hermes ([a-z]+)", code))
+    assert {command for command, _ in shown} - slash <= set(commands())
+    assert {action for command, action in shown if command == "mcp" and action} <= set(commands("mcp"))
+    assert targets <= set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    assert [module for module in modules if find_spec(module) is None] == []
+
+
+@cache
+def commands(*of: str) -> list[str]:
+    """Return the commands that `hermes` (or one of its commands) lists in its help."""
+    call = [sys.executable, "-m", "bot", *of, "--help"]
+    shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^    (\w+)\s", shown, re.MULTILINE)
+
+
+def test_the_code_cites_no_document_that_is_gone() -> None:
+    assert citing("DESIGN") + citing("design.md") == []
+
+
+# --- README
+
+
+def test_the_readme_is_short() -> None:
+    assert len(read("README.md").splitlines()) <= 150
+
+
+def test_the_readmes_tool_is_a_tool() -> None:
+    example = read("README.md").split("```python\n", 1)[1].split("```", 1)[0]
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile(example, "README.md", "exec"), names)
+    made = names["order_status"]
+    assert isinstance(made, Tool)
+    assert (made.name, made.effect) == ("order_status", "read")
+    assert made.description == "Return the status of an order."
+
+
+def test_the_picture_is_light() -> None:
+    assert (ROOT / "docs" / "thread.png").stat().st_size < 200_000
+
+
+# --- usage
+
+
+def test_every_command_of_slack_is_explained() -> None:
+    usage, words = read("docs/usage.md"), re.findall(r"[a-z]+", COMMAND.pattern.partition("(")[2].partition(")")[0])
+    verbs = {*memory_commands._VERBS, "add"}
+    assert {"help", "stop"} <= set(words)
+    assert [word for word in words if f"`/hermes {word}" not in usage or f"!{word}" not in usage] == []
+    assert [verb for verb in verbs if f"`/memory {verb}" not in usage or f"!memory {verb}" not in usage] == []
+
+
+# --- configuration
+
+
+def keys(model: type[BaseModel], before: str = "") -> set[str]:
+    """Return every key of a section and below it; the rule of any tool is under `TOOL`."""
+    found: set[str] = set()
     for name, field in model.model_fields.items():
+        default = field.get_default()
         if not before and name in FROM_ENVIRONMENT:
             continue
-        default = field.get_default()
         if model is ToolsConfig and name == "rules":
             found |= keys(rule_model(), f"{before}TOOL.")
         elif isinstance(default, BaseModel):
             found |= keys(type(default), f"{before}{name}.")
         else:
-            found[before + name] = default
+            found.add(before + name)
     return found
 
 
@@ -39,42 +143,16 @@ def rule_model() -> type[BaseModel]:
     return type(ToolsConfig.model_validate({"any_tool": {}}).rules["any_tool"])
 
 
-def table(of: str, column: str) -> dict[str, str]:
-    """The first two cells of each row of the README's table below `of` whose head begins with `column`."""
-    rows = README.split(of, 1)[1].split(f"\n| {column} |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
-    cells = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
-    return {first.strip("`"): second.strip("`") for first, second, *_ in cells}
-
-
-def written(default: Any) -> str:
-    """A default as the table writes it."""
-    if default is None:
-        return "–"
-    if isinstance(default, bool):
-        return str(default).lower()
-    if isinstance(default, tuple | dict):
-        return "[]" if isinstance(default, tuple) else "{}"
-    return str(default)
-
-
-def test_the_readme_names_every_key_with_its_default() -> None:
-    assert table("## Configuration", "key") == {key: written(default) for key, default in keys(Config).items()}
-
-
-def test_the_readme_names_every_variable() -> None:
-    assert set(table("## Configuration", "variable")) == {name.upper() for name in Environment.model_fields}
+def configured(section: dict[str, Any]) -> Config:
+    return Config.model_validate({**section, "database_url": "sqlite+aiosqlite:///hermes.db", "data_dir": "data"})
 
 
 def test_the_example_configuration_is_valid_and_names_every_key() -> None:
-    example = yaml.safe_load((ROOT / "config" / "hermes.example.yaml").read_text())
-    beside = {"database_url": "sqlite+aiosqlite:///hermes.db", "data_dir": "data"}
-    config = Config.model_validate({**example, **beside})
-    own = {"model"}  # a name and an endpoint have no default
-    assert config.model_dump(exclude=own | {"tools"}) == Config.model_validate(beside).model_dump(
-        exclude=own | {"tools"}
-    )
-    assert config.tools.rules == {"post_message": rule_model()(risk="ask")}
-    assert {re.sub(r"^tools\.post_message\.", "tools.TOOL.", name) for name in leaves(example)} == set(keys(Config))
+    example = yaml.safe_load(read("config/hermes.example.yaml"))
+    own = {"model", "tools"}  # a model's name and endpoint have no default
+    assert configured(example).model_dump(exclude=own) == configured({}).model_dump(exclude=own)
+    assert configured(example).tools.rules == {"post_message": rule_model()(risk="ask")}
+    assert {re.sub(r"^tools\.post_message\.", "tools.TOOL.", name) for name in leaves(example)} == keys(Config)
 
 
 def leaves(value: dict[str, Any], before: str = "") -> set[str]:
@@ -84,61 +162,56 @@ def leaves(value: dict[str, Any], before: str = "") -> set[str]:
     return found
 
 
-def test_the_readme_names_every_command() -> None:
-    shown = subprocess.run([sys.executable, "-m", "bot", "--help"], capture_output=True, text=True, check=True).stdout
-    listed = re.findall(r"^    (\w+)\s", shown, re.MULTILINE)
-    assert {"run", "dev"} <= set(listed)
-    assert [name for name in listed if f"`hermes {name}" not in README] == []
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_configuration_that_is_shown_is_valid(name: str) -> None:
+    for example in re.findall(r"```yaml\n(.*?)```", read(name), re.DOTALL):
+        configured(yaml.safe_load(example))
 
 
-def test_the_readmes_tool_is_a_tool() -> None:
-    example = README.split("```python\n", 1)[1].split("```", 1)[0]
-    names: dict[str, Any] = {"__name__": "example"}
-    exec(compile(example, "README.md", "exec"), names)
-    made = names["order_status"]
-    assert isinstance(made, Tool)
-    assert (made.name, made.effect) == ("order_status", "read")
-    assert made.description == "Tell where an order is."
+# --- operations
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "docs/design.md", "docs/slack.md"])
-def test_every_file_that_a_document_names_exists(name: str) -> None:
-    text = (ROOT / name).read_text()
-    linked = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
-    rooms = ("bot/", "handlers/", "tools/", "storage/", "tests/", "docs/", "config/", "manifest.yaml")
-    named = [word for word in re.findall(r"`([\w./]+)`", text) if word.startswith(rooms)]
-    assert [path for path in [*linked, *named] if not (ROOT / path).exists()] == []
+def test_every_command_of_the_command_line_is_explained() -> None:
+    operations = read("docs/operations.md")
+    assert {"run", "dev"} <= set(commands())
+    assert [name for name in commands() if f"`hermes {name}" not in operations] == []
+    assert [name for name in commands("mcp") if f"`hermes mcp {name}" not in operations] == []
 
 
-def test_the_picture_is_light() -> None:
-    assert (ROOT / "docs" / "thread.png").stat().st_size < 200_000
+def test_every_metric_is_explained() -> None:
+    listed = set(re.findall(r"^\| `(hermes_\w+)", read("docs/operations.md"), re.MULTILINE))
+    text = Metrics().text(StoredCounts()).decode()
+    exported = set(re.findall(r"^# TYPE (hermes_\w+)", text, re.MULTILINE))
+    assert listed == {name for name in exported if not name.endswith("_created")}
+
+
+@pytest.mark.parametrize("name", ["docs/operations.md", "docs/usage.md"])
+def test_what_is_quoted_of_hermes_is_what_hermes_says(name: str) -> None:
+    english = [text for text, _ in TEXTS.values()]
+    quoted = re.findall(r"^\| “([^”]+)”", read(name), re.MULTILINE)
+    assert [quote for quote in quoted if not any(quote in text for text in english)] == []
+
+
+# --- slack.md
 
 
 def citing(document: str) -> list[tuple[str, str]]:
-    """(file, paragraph) of each place in the code that names a paragraph of the document."""
+    """Return (file, paragraph) of each place in the code that cites a document."""
     found = []
-    for room in ("bot", "handlers", "tools", "storage", "tests"):
-        for path in sorted((ROOT / room).rglob("*.py")):
-            lines = [line for line in path.read_text().splitlines() if document in line]
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path == Path(__file__):
+                continue
+            lines = [line for line in path.read_text(encoding="utf-8").splitlines() if document in line]
             found += [(str(path.relative_to(ROOT)), number) for line in lines for number in CITED.findall(line)]
     return found
 
 
 def test_every_cited_rule_of_slack_is_written_down() -> None:
-    rules = (ROOT / "docs" / "slack.md").read_text()
+    rules = read("docs/slack.md")
     there = set(re.findall(r"^## (\d+) ", rules, re.MULTILINE)) | set(
         re.findall(r"^\*\*(\d+\.\d+) ", rules, re.MULTILINE)
     )
-    cited = [*citing("slack.md §"), *(("limits.py", n) for n in CITED.findall(limits()))]
+    cited = [*citing("slack.md §"), *(("limits.py", n) for n in CITED.findall(read("bot/simulator/limits.py")))]
     assert len(cited) > 100
-    assert [place for place in cited if place[1] not in there] == []
-
-
-def limits() -> str:
-    return (ROOT / "bot" / "simulator" / "limits.py").read_text()
-
-
-def test_every_cited_paragraph_of_the_design_is_written_down() -> None:
-    there = set(re.findall(r"^## (\d+) ", (ROOT / "docs" / "design.md").read_text(), re.MULTILINE))
-    cited = citing("DESIGN §")
     assert [place for place in cited if place[1] not in there] == []

@@ -83,7 +83,7 @@ def press(tx: Tx, person: Person, action: str, value: str, now: float) -> Comman
     """Carry out a press of a button by `person`, whose own memories alone it can reach. Never raises for bad input."""
     try:
         if action == KEEP:
-            return _say(person, "memory.kept")
+            return _say(person, "memory.unchanged")
         if action == PAGE:
             return _list(tx, person, value, now)
         if action == ASK:
@@ -111,7 +111,7 @@ def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source:
     if not content:
         return _say(person, "memory.usage.add")
     kept = memory_actions.remember(tx, person, place, content, now, type=guess_type(content), source=source)
-    text = _told("memory.known" if kept.known else "memory.added", kept.memory, person, now)
+    text = _told("memory.already_known" if kept.known else "memory.added", kept.memory, person, now)
     if covers(kept.memory.audience, WORKSPACE):
         return CommandAnswer(text)
     return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))

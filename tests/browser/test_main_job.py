@@ -52,7 +52,7 @@ async def test_a_memory_is_its_owners_alone(person: Person) -> None:
     await person.become(BEN)
     await expect(person.private).to_have_count(0)
     await person.say("/memory list")
-    await expect(person.private).to_contain_text("I remember nothing of yours yet")
+    await expect(person.private).to_contain_text("I don't remember anything about you yet")
     await person.say("@hermes what do you know about me?")
     await expect(person.answer).to_contain_text("I know nothing about that yet")
     await person.shoot("memory-of-another")
@@ -62,7 +62,7 @@ async def test_forgetting_asks_once_and_then_deletes(person: Person) -> None:
     await person.say("/memory add My desk is on the third floor")
     await expect(person.private).to_contain_text("I will remember")
     await person.say("/memory forget desk")
-    await expect(person.private).to_contain_text("Forget this for good?")
+    await expect(person.private).to_contain_text("Permanently forget this?")
     await person.shoot("forget-asks")
     await person.press("memory_keep")
     await expect(person.private).to_contain_text("Nothing was changed")
@@ -70,7 +70,7 @@ async def test_forgetting_asks_once_and_then_deletes(person: Person) -> None:
     await person.press("memory_forget")
     await expect(person.private).to_contain_text("Forgotten")
     await person.say("/memory search desk")
-    await expect(person.private).to_contain_text("None of your memories holds")
+    await expect(person.private).to_contain_text("None of your memories contains")
     await person.shoot("forgotten")
 
 
@@ -84,7 +84,7 @@ async def test_who_has_slack_in_chinese_is_spoken_to_in_chinese(person: Person) 
     await expect(person.thread).to_contain_text("已由 @Cho 陈 批准")
     await expect(person.answer).to_contain_text("`plan.md`".strip("`"))
     await person.say("/memory list")
-    await expect(person.private).to_contain_text("我还没有您的任何记忆")
+    await expect(person.private).to_contain_text("我还没有关于您的任何记忆")
 
 
 async def test_an_answer_is_streamed_live_and_can_be_stopped(person: Person) -> None:

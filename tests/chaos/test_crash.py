@@ -101,7 +101,7 @@ async def test_a_long_answer_that_is_killed_again_and_again_says_no_part_twice_a
     await scene.see(root, lambda m: m.text.endswith("The end."))
     await scene.settled()
     first, *again = scene.said(root)
-    assert first.endswith("— interrupted by a restart; the answer goes on below —")
+    assert first.endswith("— interrupted by a restart, continues below —")
     assert "".join("".join(again).split()) == "".join(whole.split())
 
 

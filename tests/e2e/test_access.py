@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -17,7 +18,7 @@ GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
 )
 async def test_guests_and_outside_people_are_refused_with_a_reason(team: Team, user: str, channel: str) -> None:
     root = await team.mention("hello", user, channel=channel)
-    await team.told(user, "may not work for you here", channel)
+    await team.told(user, say("access.refused", "en"), channel)
     await team.mention("hello again", user, thread=root, channel=channel)
     await team.until(lambda: len(team.sim.ephemerals(user, channel)) == 2)
     await team.status(root, "active", channel)
@@ -36,7 +37,7 @@ async def test_the_operator_may_let_them_in(start: Start) -> None:
 async def test_an_allow_list_lets_only_those_people_in(start: Start) -> None:
     team = await start(access={"users": [ANA]})
     root = await team.mention("hello", BEN)
-    await team.told(BEN, "may not work for you here")
+    await team.told(BEN, say("access.refused", "en"))
     await team.mention("hello", ANA, thread=root)
     assert len(await team.answer(root)) == 1
 
@@ -44,7 +45,7 @@ async def test_an_allow_list_lets_only_those_people_in(start: Start) -> None:
 async def test_an_allow_list_of_channels_is_kept(start: Start) -> None:
     team = await start(access={"channels": ["G0PRIVATE"]})
     await team.mention("hello")
-    await team.told(ANA, "may not work for you here")
+    await team.told(ANA, say("access.refused", "en"))
     root = await team.mention("hello", channel="G0PRIVATE")
     assert await team.answer(root, channel="G0PRIVATE")
     assert len(team.model.requests) == 1
@@ -84,10 +85,10 @@ async def test_a_guest_does_not_see_or_decide(team: Team) -> None:
     root = await team.mention("deploy")
     [card] = await team.open_cards(root)
     await team.click(card, "hermes_approve", GUEST)
-    await team.told(GUEST, "not among those")
+    await team.told(GUEST, say("approval.not_yours", "en"))
     for command in ("/hermes", "/memory"):
         answer = await team.sim.command(GUEST, GENERAL, command, "status" if command == "/hermes" else "list")
-        assert "guests" in answer.text
+        assert answer.text == say("access.refused", "en")
 
 
 async def test_a_guests_words_stop_nothing(team: Team) -> None:
@@ -96,7 +97,7 @@ async def test_a_guests_words_stop_nothing(team: Team) -> None:
     root = await team.mention("hello")
     await gate.arrived()
     await team.mention("!stop", GUEST, thread=root)
-    await team.told(GUEST, "may not work for you here")
+    await team.told(GUEST, say("access.refused", "en"))
     await team.mention("!memory list", GUEST, thread=root)
     await team.until(lambda: len(team.sim.ephemerals(GUEST)) == 2)
     gate.release()
@@ -115,7 +116,7 @@ async def test_a_stop_does_not_wait_until_a_stranger_is_known(team: Team) -> Non
     [stopped] = await team.answer(root)
     assert "Stopped by ana" in stopped
     assert len(team.sim.calls("users.info")) == 1, "the other look-up is answered already: nothing had to wait"
-    await team.answer(root, lambda said: len(said) == 2 and "turns:" in said[1])
+    await team.answer(root, lambda said: len(said) == 2 and "requests:" in said[1])
 
 
 async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(team: Team) -> None:
@@ -135,7 +136,7 @@ async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(sta
     await team.stop()
     team = await start(access={"users": [ANA]})
     await team.click(card, "hermes_approve", BEN)
-    await team.told(BEN, "may not work for you here")
+    await team.told(BEN, say("access.refused", "en"))
     await team.click(card, "hermes_deny", BEN)
     assert await team.answer(root, lambda said: "Denied." in said)
     assert workshop.begun == []
@@ -158,7 +159,7 @@ async def test_who_became_a_guest_cannot_approve_what_they_asked_for(team: Team,
     [card] = await team.open_cards(root)
     await became_guest(team)
     await team.click(card, "hermes_approve", BEN)
-    await team.told(BEN, "may not work for you here")
+    await team.told(BEN, say("access.refused", "en"))
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert workshop.begun == []
 
@@ -169,7 +170,7 @@ async def test_who_became_a_guest_is_heard_no_more(team: Team, workshop: Worksho
     [card] = await team.open_cards(root)
     await became_guest(team)
     await team.mention("!new deploy it", BEN, thread=root)
-    await team.told(BEN, "may not work for you here")
+    await team.told(BEN, say("access.refused", "en"))
     await team.click(card, "hermes_approve", BEN)
     await team.until(lambda: len(team.sim.ephemerals(BEN)) == 2 and team.hermes.runner.busy == 0)
     assert len(team.model.requests) == 1

@@ -1,5 +1,6 @@
 """Nothing risky happens without a yes from a person who may give it, to exactly the call that was shown."""
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop
@@ -51,7 +52,7 @@ async def test_the_wrong_person_is_told_so_and_changes_nothing(team: Team, works
     for action in (APPROVE, DENY):
         await team.click(card, action, BEN)
     await team.until(lambda: len(team.sim.ephemerals(BEN)) == 2)
-    await team.told(BEN, "not among those who may decide")
+    await team.told(BEN, say("approval.not_yours", "en"))
     assert team.cards(root)[0].buttons
     assert workshop.begun == []
 
@@ -62,7 +63,7 @@ async def test_a_second_click_changes_nothing(team: Team, workshop: Workshop) ->
     [card] = await team.open_cards(root)
     await team.click(card, APPROVE)
     await team.click(card, DENY, stale=True, value=card.button(DENY).value)
-    await team.told(ANA, "decided already")
+    await team.told(ANA, say("approval.settled", "en"))
     assert await team.answer(root, lambda said: "Deployed." in said)
     await team.shown(card, "Approved by")
     assert workshop.done == ["deploy shop 7"]
@@ -90,9 +91,9 @@ async def test_two_must_agree_and_whoever_asked_does_not_count(start: Start, wor
     root = await team.mention("deploy the shop")
     [card] = await team.open_cards(root)
     await team.click(card, APPROVE, ANA)
-    await team.told(ANA, "not among those who may decide")
+    await team.told(ANA, say("approval.not_yours", "en"))
     await team.click(card, APPROVE, BEN)
-    await team.told(BEN, "more are needed")
+    await team.told(BEN, say("approval.counted", "en"))
     await team.until(lambda: "1 of 2" in team.cards(root)[0].text)
     await team.click(card, APPROVE, BEN)
     assert workshop.begun == []
@@ -181,7 +182,7 @@ async def test_a_tool_that_was_forbidden_meanwhile_does_not_run(start: Start, wo
     await team.stop()
     team = await start(tools={"deploy": {"risk": "deny"}})
     await team.click(card, APPROVE)
-    await team.told(ANA, "not among those who may decide")
+    await team.told(ANA, say("approval.not_yours", "en"))
     await team.click(card, DENY)
     assert await team.answer(root, lambda said: "Not any more." in said)
     assert workshop.begun == []
@@ -195,7 +196,7 @@ async def test_who_is_no_approver_any_more_cannot_decide_an_old_card(start: Star
     await team.stop()
     team = await start(tools={"deploy": {"approvers": [CHO]}})
     await team.click(card, APPROVE, BEN)
-    await team.told(BEN, "not among those who may decide")
+    await team.told(BEN, say("approval.not_yours", "en"))
     await team.click(card, APPROVE, CHO)
     assert await team.answer(root, lambda said: "Deployed." in said)
     assert workshop.done == ["deploy shop 7"]
@@ -210,7 +211,7 @@ async def test_another_person_is_served_while_a_card_is_open_and_the_asker_gets_
     await team.mention("greet me", BEN, thread=root)
     assert await team.answer(root, lambda said: "Hello Ben." in said)
     await team.click(card, APPROVE, BEN)
-    await team.told(BEN, "not among those who may decide")
+    await team.told(BEN, say("approval.not_yours", "en"))
     await team.click(card, APPROVE)
     assert await team.answer(root, lambda said: "Deployed, Ana." in said)
     assert workshop.done == ["deploy shop 7"]
@@ -244,5 +245,5 @@ async def test_a_button_of_an_older_version_gets_plain_words(team: Team) -> None
     [card] = await team.open_cards(root)
     answer = await team.click(card, "approve_v0", stale=True, value="x")
     assert answer.acked
-    await team.told(ANA, "older version of me")
+    await team.told(ANA, say("approval.unknown", "en"))
     assert team.cards(root)[0].buttons

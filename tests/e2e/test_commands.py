@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -18,13 +19,13 @@ async def test_help_status_tools_and_new_are_answered(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)
     for words, wanted in (
-        ("", "What I understand"),
+        ("", "How to use Hermes"),
         ("help", "/memory list"),
-        ("status", "waits for you"),
+        ("status", say("phase.waiting_input", "en")),
         ("tools", "`deploy`"),
         ("new", "@hermes !new"),
         ("memory", "Your memories"),
-        ("dance", "I do not know `dance`"),
+        ("dance", say("command.unknown", "en", word="dance")),
     ):
         answer = await team.sim.command(ANA, GENERAL, "/hermes", words)
         assert wanted in answer.text
@@ -32,11 +33,11 @@ async def test_help_status_tools_and_new_are_answered(team: Team) -> None:
     assert f"{team.sim.url}/archives/{GENERAL}/p{root.replace('.', '')}" in str(
         (await team.sim.command(ANA, GENERAL, "/hermes", "status")).payload
     )
-    assert "nothing for you" in (await team.sim.command(BEN, GENERAL, "/hermes", "status")).text
+    assert say("command.status_none", "en") in (await team.sim.command(BEN, GENERAL, "/hermes", "status")).text
 
 
 async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
-    assert "我能理解的指令" in (await team.sim.command(CHO, GENERAL, "/hermes", "help")).text
+    assert "如何使用 Hermes" in (await team.sim.command(CHO, GENERAL, "/hermes", "help")).text
     assert "我会记住" in await memory(team, "add 我喜欢绿茶", CHO)
     assert "绿茶" in await memory(team, "search 绿茶", CHO)
     team.model.reply(calls(("deploy", {"service": "shop"})), text("好的。"))
@@ -44,7 +45,7 @@ async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
     [card] = await team.open_cards(root)
     assert [b.text for b in card.buttons] == ["批准", "拒绝"]
     await team.click(card, "hermes_approve", BEN)
-    await team.told(BEN, "not among those")
+    await team.told(BEN, say("approval.not_yours", "en"))
     await team.click(card, "hermes_deny", CHO)
     await team.shown(card, "已被")
 
@@ -54,15 +55,15 @@ async def test_a_whisper_to_someone_never_seen_is_in_their_language(team: Team) 
     root = await team.mention("deploy")
     [card] = await team.open_cards(root)
     await team.click(card, "hermes_approve", CHO)
-    await team.told(CHO, "您不在可决定此事的人员之列")
+    await team.told(CHO, say("approval.not_yours", "zh-CN"))
 
 
 async def test_a_command_is_answered_though_slack_does_not_say_who_asks(team: Team) -> None:
     await team.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await team.sim.command(ANA, GENERAL, "/memory", "list")
-    assert "cannot find out who you are" in answer.text
+    assert say("access.unknown", "en") in answer.text
     await team.sim.heal()
-    assert "remember nothing" in await memory(team, "list")
+    assert say("memory.list.none", "en") in await memory(team, "list")
 
 
 async def test_two_people_keep_their_memories_apart(team: Team) -> None:
@@ -87,7 +88,7 @@ async def test_a_memory_is_edited_and_forgotten_after_one_question(team: Team) -
     assert "Changed: My desk is by the door" in await memory(team, f"edit {ident} My desk is by the door")
     answer = await team.sim.command(ANA, GENERAL, "/memory", f"forget {ident}")
     [asked] = answer.replies
-    assert "for good?" in asked.text
+    assert "Permanently forget" in asked.text
     assert "by the door" in await memory(team, "list")
     keep, yes = (next(b for b in asked.buttons if b.text == t) for t in ("Keep", "Forget it"))
     await team.click(asked, keep.action_id, answers=1)
@@ -96,8 +97,8 @@ async def test_a_memory_is_edited_and_forgotten_after_one_question(team: Team) -
     [asked] = answer.replies
     yes = next(b for b in asked.buttons if b.text in ("Forget it", f"Forget {ident}"))
     done = await team.click(asked, yes.action_id, value=yes.value, answers=1)
-    assert "Forgotten" in done.text or "for good?" in done.text
-    assert "remember nothing" in await memory(team, "list")
+    assert "Forgotten" in done.text or "Permanently forget" in done.text
+    assert say("memory.list.none", "en") in await memory(team, "list")
 
 
 async def test_a_memory_is_kept_as_it_was_typed(team: Team) -> None:
@@ -115,11 +116,11 @@ async def test_in_a_thread_memory_is_a_whisper_with_working_buttons(team: Team) 
     await team.mention("!memory add My tea is green", thread=root)
     await team.told(ANA, "I will remember: My tea is green")
     await team.mention("!memory forget tea", thread=root)
-    asked = await team.told(ANA, "Forget")
+    asked = await team.told(ANA, "Permanently forget this?")
     button = next(b for b in asked.buttons if b.text.startswith("Forget"))
     answer = await team.click(asked, button.action_id, value=button.value, answers=1)
-    assert "Forgotten" in answer.text or "for good?" in answer.text
-    assert "remember nothing" in await memory(team, "list")
+    assert "Forgotten" in answer.text or "Permanently forget" in answer.text
+    assert say("memory.list.none", "en") in await memory(team, "list")
     assert len(team.said(root)) == 1
     assert len(team.model.requests) == 1
 
@@ -128,7 +129,7 @@ async def test_new_begins_a_conversation_that_knows_nothing_of_the_old(team: Tea
     root = await team.mention("my colour is teal")
     await team.answer(root)
     await team.mention("!new", thread=root)
-    await team.answer(root, lambda said: "A new conversation begins here" in str(said))
+    await team.answer(root, lambda said: say("command.new_done", "en") in str(said))
     await team.mention("which colour?", thread=root)
     await team.answer(root, lambda said: len(said) == 3)
     assert "teal" not in team.prompt()
@@ -158,11 +159,11 @@ async def test_the_words_for_threads_are_answered(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)
     await team.mention("!status", thread=root)
-    await team.answer(root, lambda said: "waits for you" in str(said))
+    await team.answer(root, lambda said: say("phase.waiting_input", "en") in str(said))
     await team.mention("!tools", thread=root)
     await team.answer(root, lambda said: "`deploy`" in str(said))
     await team.mention("!help", thread=root)
-    await team.told(ANA, "What I understand")
+    await team.told(ANA, "How to use Hermes")
 
 
 @pytest.mark.parametrize("address", ["<@U0HERMES>:!stop", "<@U0HERMES>：！stop", "<@U0HERMES>, !stop"])

@@ -113,7 +113,7 @@ async def test_a_question_deleted_while_its_approved_call_runs_asks_what_became_
     await team.click(shown, "hermes_approve")
     await gate.arrived()
     await team.sim.delete(ANA, GENERAL, root)
-    await team.until(lambda: any("What became of" in c.text for c in team.cards(root)))
+    await team.until(lambda: any("Did *deploy* succeed?" in c.text for c in team.cards(root)))
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert workshop.begun == ["deploy shop 7"]
     assert len(team.model.requests) == 2
@@ -128,7 +128,7 @@ async def test_a_doubt_outlives_the_question_that_is_deleted(start: Start, works
     await team.sim.delete(ANA, GENERAL, root)
     await team.answer(root, lambda said: "question was deleted" in str(said))
     await team.click(card, "hermes_worked")
-    await team.shown(card, "says that it worked")
+    await team.shown(card, "confirmed that it worked")
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert len(team.model.requests) == 1
 

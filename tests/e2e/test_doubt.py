@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bot.session.intake.approval_clicks import record_click
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Clock, Team
 from tests.e2e.workshop import Workshop
@@ -27,8 +28,8 @@ async def lost(start: Start, workshop: Workshop) -> tuple[Team, str, Gate]:
 @pytest.mark.parametrize(
     ("action", "shown", "told"),
     [
-        ("hermes_worked", "says that it worked", "confirmed that the call had its effect"),
-        ("hermes_skip", "go on without it", "is not known"),
+        ("hermes_worked", "confirmed that it worked", "confirmed that the call had its effect"),
+        ("hermes_skip", "chose to skip it", "is not known"),
     ],
 )
 async def test_a_person_settles_what_became_of_a_lost_call(
@@ -36,9 +37,9 @@ async def test_a_person_settles_what_became_of_a_lost_call(
 ) -> None:
     team, root, _ = await lost(start, workshop)
     [card] = await team.open_cards(root)
-    assert "I will not repeat it unasked" in card.text
+    assert say("card.unknown", "en") in card.text
     await team.click(card, action, BEN)
-    await team.told(BEN, "not among those who may decide")
+    await team.told(BEN, say("approval.not_yours", "en"))
     await team.click(card, action)
     assert await team.answer(root, lambda said: "So that is that." in said)
     await team.shown(card, shown)
@@ -68,8 +69,8 @@ async def test_an_equal_call_asks_while_one_is_in_doubt(start: Start, workshop: 
     team.model.reply(calls(DEPLOY), text("I asked."))
     await team.mention("deploy it again", thread=root)
     doubt, again = await team.open_cards(root, 2)
-    assert "What became of" in doubt.text
-    assert "may have had its effect already" in again.text
+    assert say("card.title_unknown", "en", tool="deploy") in doubt.text
+    assert say("approval.equal_unknown", "en") in again.text
     assert workshop.begun == ["deploy shop 7"]
 
 
@@ -128,7 +129,7 @@ async def test_a_withdrawn_request_leaves_no_card_behind_after_new(team: Team, w
     await team.mention("!new", thread=root)
     await team.shown(card, "Withdrawn")
     await team.click(card, "hermes_approve", stale=True, value=card.button("hermes_approve").value)
-    await team.told(ANA, "decided already")
+    await team.told(ANA, say("approval.settled", "en"))
     await team.mention("hello", thread=root)
     assert await team.answer(root, lambda said: "Fresh." in said)
     assert "deploy" not in str(team.model.requests[-1]["messages"])
@@ -161,7 +162,7 @@ async def test_a_server_that_dies_in_a_call_with_effects_leaves_a_question(start
     team.model.reply(calls(("shop_echo", {"die": True})), text("I could not tell."))
     root = await team.mention("order it")
     card = await team.until(lambda: next((m for m in team.sim.thread(GENERAL, root) if len(m.buttons) == 3), None))
-    assert "I will not repeat it unasked" in card.text
+    assert say("card.unknown", "en") in card.text
     [shown] = [m for m in team.sim.thread(GENERAL, root) if m.tasks]
     assert [(task.title, task.status) for task in shown.tasks] == [("shop_echo", "error")]
     await team.click(card, "hermes_worked")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, Team
 from tests.fakes.model_script import text
@@ -97,7 +98,7 @@ async def test_after_new_the_other_people_of_the_thread_are_still_there(team: Te
     root = await team.mention("hello")
     await team.say("I am here too", BEN, thread=root)
     await team.mention("!new", thread=root)
-    await team.answer(root, lambda said: "A new conversation" in str(said))
+    await team.answer(root, lambda said: say("command.new_done", "en") in str(said))
     await team.say("Ben, look at that", thread=root)
     await team.sim.wait_settled()
     await team.mention("and you?", thread=root)

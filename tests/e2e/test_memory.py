@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bot.texts import say
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.fakes.model_script import calls, text
 
@@ -113,7 +114,7 @@ async def test_secrets_are_refused_with_the_reason(team: Team) -> None:
     root = await team.mention("remember this key")
     await team.answer(root)
     assert "secret" in team.model.asked[-1].results[0]
-    assert "remember nothing" in (await team.sim.command(ANA, GENERAL, "/memory", "list")).text
+    assert say("memory.list.none", "en") in (await team.sim.command(ANA, GENERAL, "/memory", "list")).text
 
 
 async def test_what_was_looked_up_for_one_person_is_not_in_anothers_prompt(team: Team) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -19,20 +20,21 @@ from tests.fakes.model_script import (
 
 
 @pytest.mark.parametrize(
-    ("trouble", "words"),
+    ("trouble", "reason"),
     [
-        (error(401, "bad key"), "refused my key"),
-        (error(400, "no such thing"), "did not accept"),
-        (error(404, "no such model"), "did not accept"),
-        (text(""), "empty answer"),
+        (error(401, "bad key"), "auth"),
+        (error(400, "no such thing"), "rejected"),
+        (error(404, "no such model"), "rejected"),
+        (text(""), "empty"),
     ],
     ids=["auth", "rejected", "no model", "empty"],
 )
-async def test_a_failure_is_said_and_the_next_message_works(team: Team, trouble: object, words: str) -> None:
+async def test_a_failure_is_said_and_the_next_message_works(team: Team, trouble: object, reason: str) -> None:
     team.model.on("first", trouble)
     team.model.on("second", text("All well again."))
     root = await team.mention("the first")
-    assert words in str(await team.answer(root))
+    [said] = await team.answer(root)
+    assert say(f"end.{reason}", "en") in said
     await team.status(root, "active")
     await team.mention("the second", thread=root)
     assert await team.answer(root, lambda said: "All well again." in said)
@@ -91,7 +93,7 @@ async def test_an_overflow_is_compacted_and_asked_again(team: Team) -> None:
     await team.mention("the last", thread=root)
     await team.answer(root, lambda said: len(said) == 8)
     assert "six remarks were made" in team.prompt()
-    assert "does not fit" not in str(team.said(root))
+    assert say("end.overflow", "en") not in str(team.said(root))
 
 
 async def test_a_message_that_cannot_fit_is_refused_in_words_and_the_thread_goes_on(start: Start) -> None:
@@ -99,7 +101,7 @@ async def test_a_message_that_cannot_fit_is_refused_in_words_and_the_thread_goes
     too_long = error(400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
     team.model.when(lambda asked: sum(len(str(m)) for m in asked.messages) > 30_000, too_long)
     root = await team.mention("word " * 19_000)
-    assert "does not fit the model" in str(await team.answer(root))
+    assert say("end.overflow", "en") in str(await team.answer(root))
     await team.mention("something short", thread=root)
     assert await team.answer(root, lambda said: "Understood." in said)
 
@@ -112,7 +114,7 @@ async def test_a_turn_without_end_is_ended_at_its_last_step(start: Start, worksh
 
     team.model.on("forever", again)
     root = await team.mention("look forever")
-    assert "used up the steps" in str(await team.answer(root))
+    assert say("end.max_steps", "en") in str(await team.answer(root))
     assert len(team.model.requests) == 3
     assert team.model.requests[-1]["tool_choice"] == "none"
     assert len(workshop.done) == 2
@@ -136,20 +138,20 @@ async def test_words_before_a_call_are_shown_and_come_first(team: Team) -> None:
     assert [(t.title, t.status) for t in message.tasks] == [("look", "complete")]
 
 
-@pytest.mark.parametrize(("finish", "word"), [("length", "Ask me to go on."), ("content_filter", "withheld the rest")])
-async def test_an_answer_that_the_server_cut_short_says_so_below_all_of_it(team: Team, finish: str, word: str) -> None:
+@pytest.mark.parametrize(("finish", "key"), [("length", "end.length"), ("content_filter", "end.filtered")])
+async def test_an_answer_that_the_server_cut_short_says_so_below_all_of_it(team: Team, finish: str, key: str) -> None:
     team.model.reply(text("One two three four").with_finish(finish))
     root = await team.mention("count")
     [said] = await team.answer(root)
     assert said.startswith("One two three four")
-    assert word in said
+    assert say(key, "en") in said
 
 
 async def test_a_call_that_was_cut_short_is_neither_completed_nor_made(team: Team) -> None:
     team.model.reply(calls(("look", '{"at": "the lo')).with_finish("length"))
     root = await team.mention("look")
     [said] = await team.answer(root)
-    assert "Ask me to go on." in said
+    assert say("end.length", "en") in said
     assert len(team.model.requests) == 1
 
 

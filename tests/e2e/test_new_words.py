@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from bot.texts import say
 from storage.records import Incoming
 from storage.tables import sessions as table
 from tests.e2e.conftest import Start
@@ -80,7 +81,7 @@ async def test_a_guest_begins_nothing(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)
     await team.mention("!new do this", GUEST, thread=root)
-    await team.told(GUEST, "may not work for you here")
+    await team.told(GUEST, say("access.refused", "en"))
     await team.until(lambda: team.hermes.runner.busy == 0)
     assert len(team.model.requests) == 1
     assert len(team.said(root)) == 1

@@ -1,5 +1,6 @@
 """What is said while Hermes works: it joins, it waits, or it opens the next turn; nothing is dropped silently."""
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -29,7 +30,7 @@ async def test_another_person_waits_is_told_and_opens_the_next_turn(team: Team, 
     root = await team.mention("look at the logs")
     await gate.arrived()
     await team.mention("and greet me", BEN, thread=root)
-    await team.told(BEN, "busy with someone else's request")
+    await team.told(BEN, say("queue.waits", "en"))
     await team.mention("warmly", BEN, thread=root)
     await team.sim.wait_settled()
     gate.release()
@@ -66,7 +67,7 @@ async def test_over_the_queue_limit_people_are_told_and_nothing_is_dropped(start
     for n in range(5):
         await team.say(f"remark-{n}.", thread=root)
     await team.until(lambda: len(team.sim.ephemerals(ANA)) == 2)
-    await team.told(ANA, "Too many messages wait")
+    await team.told(ANA, say("queue.full", "en"))
     gate.release()
     await team.answer(root)
     await team.mention("anything else?", thread=root)

@@ -1,5 +1,6 @@
 """Stop means stop: what runs ends, what was asked is withdrawn, and the thread goes on."""
 
+from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, GENERAL, Team
 from tests.e2e.workshop import Workshop
@@ -70,9 +71,9 @@ async def test_the_native_stop_ends_a_running_tool(team: Team, workshop: Worksho
 async def test_the_stop_command_stops_the_callers_turns_here(team: Team) -> None:
     root, _ = await speaking(team)
     answer = await team.sim.command(BEN, GENERAL, "/hermes", "stop")
-    assert "Nothing of yours" in answer.text
+    assert say("command.stop_none", "en") in answer.text
     answer = await team.sim.command(ANA, GENERAL, "/hermes", "stop")
-    assert "Stopping 1" in answer.text
+    assert say("command.stopped", "en", count=1) in answer.text
     await team.answer(root, lambda said: "Stopped by" in str(said))
 
 
@@ -88,7 +89,7 @@ async def test_without_streams_a_button_stops(team: Team) -> None:
     await team.until(lambda: not any(m.buttons for m in team.sim.thread(GENERAL, root)))
     await team.until(lambda: team.hermes.runner.busy == 0)
     await team.click(message, "hermes_stop", stale=True, value=message.buttons[0].value)
-    await team.told(ANA, "Nothing of yours is running here")
+    await team.told(ANA, say("command.stop_none", "en"))
     await team.until(lambda: team.model.dropped == 1)
 
 
@@ -118,7 +119,7 @@ async def test_stop_withdraws_open_cards(team: Team, workshop: Workshop) -> None
     await team.shown(card, "Withdrawn")
     await team.status(root, "active")
     await team.click(card, "hermes_approve", stale=True, value=card.button("hermes_approve").value)
-    await team.told(ANA, "decided already")
+    await team.told(ANA, say("approval.settled", "en"))
     await team.mention("still there?", thread=root)
     assert await team.answer(root, lambda said: "Fine, what now?" in said)
     assert workshop.begun == []
@@ -136,9 +137,9 @@ async def test_a_stopped_call_that_may_have_worked_becomes_a_question(team: Team
     await team.mention("!stop", thread=root)
     [question] = await team.open_cards(root)
     assert [b.text for b in question.buttons] == ["Run again", "It worked", "Skip"]
-    assert "What became of" in question.text
+    assert say("card.title_unknown", "en", tool="deploy") in question.text
     await team.click(question, "hermes_worked")
-    await team.shown(question, "says that it worked")
+    await team.shown(question, "confirmed that it worked")
     await team.mention("and?", thread=root)
     assert await team.answer(root, lambda said: "Good to know." in said)
     assert "confirmed that the call had its effect" in team.prompt()
@@ -162,7 +163,7 @@ async def test_with_nothing_to_stop_one_is_told_so(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)
     await team.mention("!stop", thread=root)
-    await team.told(ANA, "Nothing of yours is running here")
+    await team.told(ANA, say("command.stop_none", "en"))
     assert len(team.model.requests) == 1
 
 
@@ -170,5 +171,5 @@ async def test_a_turn_that_takes_too_long_ends_with_a_word(start: Start) -> None
     team = await start(session={"turn_timeout_s": 0.3})
     team.model.reply(text("never").behind(Gate()))
     root = await team.mention("hello")
-    assert "longer than a turn may take" in str(await team.answer(root))
+    assert say("end.timed_out", "en") in str(await team.answer(root))
     await team.status(root, "active")

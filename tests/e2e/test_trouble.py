@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.texts import say
 from storage import sessions
 from storage.database import Tx
 from tests.e2e.conftest import Start
@@ -78,7 +79,7 @@ async def test_what_a_full_disk_does_not_take_is_not_acknowledged_and_comes_agai
     sim.switches.redelivery_timeout, sim.switches.redelivery_delays = 0.3, (0.1,) * 200
     await team.hermes.db.write(fill)
     root = await team.mention("are you there? " + "x" * 30_000)
-    await team.told(ANA, "cannot store anything")
+    await team.told(ANA, say("storage.failing", "en"))
     assert sim.sockets.pending > 0
     await team.hermes.db.write(make_room)
     assert await team.answer(root) == ["Understood."]
@@ -131,7 +132,7 @@ async def test_what_has_no_place_any_more_is_owed_no_more(team: Team) -> None:
     await team.hermes.runner.recover()
     await idle(team)
     await team.sim.heal()
-    assert await team.hermes.db.read(sessions.unfinished) == []
+    await until(lambda: team.hermes.db.read(sessions.unfinished), [])
 
 
 async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:

@@ -116,7 +116,7 @@ def standing(approval: Approval, locale: str) -> list[str]:
 def outcome(card: ApprovalCard) -> str:
     """Return the sentence on how a settled card ended, and by whom."""
     approval = card.approval
-    people = ", ".join(user(one) for one in approval.decided_by) or say("card.nobody", card.locale)
+    people = ", ".join(user(one) for one in approval.decided_by) or say("card.someone", card.locale)
     key = OUTCOMES.get((approval.kind, approval.status))
     if approval.status == "skipped" and not approval.decided_by:
         key = "card.unknown_expired"  # nobody skipped it: its time ran out
@@ -135,7 +135,7 @@ def buttons(approval: Approval, locale: str) -> Block:
 
 def stop_button(root: str, locale: str) -> Block:
     """Return the Stop button of a surface without streams; its value is the thread root and nothing more."""
-    return actions([button(STOP, say("voice.stop", locale), root, "danger")])
+    return actions([button(STOP, say("reply.stop", locale), root, "danger")])
 
 
 def answer_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | None = None) -> list[Block]:

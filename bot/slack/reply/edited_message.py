@@ -78,7 +78,7 @@ class Edits:
         page, locale = self.page, self.page.spec.locale
         text = page.body if page.body.strip() else ""
         if not text and (working or not page.tasks):
-            text = say("voice.working", locale) if working else "…"
+            text = say("reply.working", locale) if working else "…"
         stop = stop_button(page.spec.thread.root, locale) if working else None
         lines = [task_line(task) for task in page.tasks.values()]
         return {"text": fallback(text, lines), "blocks": answer_blocks(text, lines, stop=stop)}

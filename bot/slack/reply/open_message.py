@@ -73,7 +73,7 @@ class Page:
 
     def handed_on(self) -> list[Task]:
         """Return the open cards as they end here, because they go on in the next message."""
-        below = say("voice.continued", self.spec.locale)
+        below = say("reply.continued", self.spec.locale)
         return [replace(task, status="complete", output=below) for task in self.open_tasks()]
 
 

@@ -73,7 +73,7 @@ class Pages:
 
     def wind_up(self, word: str | None) -> None:
         """Close the open cards and, with a word, say why the answer ends here; `deliver` shows it."""
-        self._close_cards("error" if word else "complete", word or say("voice.waiting", self._spec.locale))
+        self._close_cards("error" if word else "complete", word or say("reply.waiting", self._spec.locale))
         if word:
             self._script.broken = False  # one word is enough, below what is shown
             self._script.end_step()
@@ -86,7 +86,7 @@ class Pages:
         """
         if not self._stopped or not isinstance(self._sheet, Stream):
             return
-        items: list[Item] = [mark(say("voice.interrupted", self._spec.locale))] if self._script.broken else []
+        items: list[Item] = [mark(say("reply.interrupted", self._spec.locale))] if self._script.broken else []
         self._script.broken = False
         piece = self._take(final=True)
         items += [*piece.items, *self._script.tasks().values()]  # of what does not fit, the end of the cards
@@ -109,7 +109,7 @@ class Pages:
         if not self._stopped:
             await self._clear_doubt()
         if self._sheet is not None and not self._stopped:
-            self._close_cards("error", say("voice.interrupted", self._spec.locale))
+            self._close_cards("error", say("reply.interrupted", self._spec.locale))
             items = self._take(final=False).items
             await self._end(self._sheet, [*items, *self._script.tasks().values()], "active")
 
@@ -147,7 +147,7 @@ class Pages:
             self._script.untake(piece)
 
     async def _strike(self) -> None:
-        word = say("voice.interrupted", self._spec.locale)
+        word = say("reply.interrupted", self._spec.locale)
         if self._sheet is not None:
             cards, goes_on = self._sheet.page.open_tasks(), False
             try:

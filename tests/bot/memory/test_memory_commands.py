@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bot.memory import memory_commands
 from bot.memory.memory_commands import ACTIONS, ASK, FORGET, KEEP, PAGE, WIDEN
 from bot.ports import CommandAnswer
+from bot.texts import say
 from storage import memories as rows
 from storage.database import Database
 from storage.records import Memory, Person, Place
@@ -63,12 +64,12 @@ async def test_another_person_sees_nothing_of_it(db: Database) -> None:
     await type_in(db, "add I like tea")
     for text in ("list", "search tea", "forget tea"):
         assert "I like" not in (await type_in(db, text, BEN)).text
-    assert (await type_in(db, "list", BEN)).text.startswith("我还没有您的任何记忆")
+    assert (await type_in(db, "list", BEN)).text.startswith("我还没有关于您的任何记忆")
 
 
 async def test_adding_again_says_that_it_is_known(db: Database) -> None:
     await type_in(db, "add I like tea")
-    assert (await type_in(db, "add i like TEA")).text.startswith("I know that already")
+    assert (await type_in(db, "add i like TEA")).text.startswith("I already know that")
     assert len(await kept(db)) == 1
 
 
@@ -120,11 +121,11 @@ async def test_forgetting_by_id_asks_once(db: Database) -> None:
         ("Forget it", FORGET, "danger"),
         ("Keep", KEEP, "default"),
     ]
-    assert (await press(db, asked, "Keep")).text == "Nothing was changed."
+    assert (await press(db, asked, "Keep")).text == say("memory.unchanged", "en")
     assert len(await kept(db)) == 1
     assert (await press(db, asked, "Forget it")).text.startswith("Forgotten.")
     assert await kept(db) == []
-    assert "does not exist" in (await press(db, asked, "Forget it")).text
+    assert say("memory.refused.gone", "en") in (await press(db, asked, "Forget it")).text
 
 
 async def test_forgetting_by_words_offers_buttons_that_hold_no_content(db: Database) -> None:
@@ -146,7 +147,7 @@ async def test_what_was_edited_after_the_question_is_not_forgotten_unseen(db: Da
     asked = await type_in(db, f"forget {memory.short_id}")
     await db.write(memory_commands.run, ANN, DM, f"edit {memory.short_id} my keys are at home", NOW + 60)
     again = await press(db, asked, "Forget it")
-    assert "changed since" in again.text
+    assert say("memory.forget.changed", "en") in again.text
     assert "my keys are at home" in again.text
     await press(db, again, "Forget it")
     assert await kept(db) == []

@@ -194,7 +194,7 @@ class Telling:
             # A message that was posted and let go of says itself, once the next process marks it, that it ended.
             for card in [*message.tasks, *(_lines(message.text) if self.end != "close" else ())]:
                 shown.setdefault(card.id, []).append(card)
-        below = say("voice.continued", "en-US")
+        below = say("reply.continued", "en-US")
         for key, cards in shown.items():
             if any(c.output != below for c in cards[:-1]):
                 found.append(f"{key} is shown {len(cards)} times")

@@ -117,7 +117,7 @@ async def test_a_card_with_a_huge_call_is_accepted_by_slack(stage: Stage) -> Non
     huge = replace(approval(stage.thread), arguments={"text": "x y " * 20_000, "n": 1}, rule=rule)
     ts = await stage.chat.post_card(ApprovalCard(huge, "danger", note="n" * 3_000), key="k")
     await stage.chat.update_card(ApprovalCard(replace(huge, status="expired"), "danger"), ts)
-    assert "too long to be shown whole" in stage.texts()[0]
+    assert "too long to show in full" in stage.texts()[0]
 
 
 async def test_the_latest_status_wins(stage: Stage) -> None:

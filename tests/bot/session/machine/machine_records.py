@@ -25,7 +25,7 @@ FINAL = {
     CallState.TIMED_OUT,
     CallState.CANCELLED,
 }
-# DESIGN §6: the ledger's arrows. A skipped question leaves a call unknown for good; one that turns out never to have
+# The arrows of the ledger. A skipped question leaves a call unknown for good; one that turns out never to have
 # begun was cancelled.
 ARROWS: dict[CallState, set[CallState]] = {
     CallState.AWAITING_APPROVAL: {CallState.DENIED, CallState.EXPIRED, CallState.WITHDRAWN},

@@ -1,4 +1,4 @@
-"""Approvals do not block (DESIGN §5): parked steps, interim results, outcomes, and questions about lost calls."""
+"""Approvals do not block: parked steps, interim results, outcomes, and questions about lost calls."""
 
 import json
 

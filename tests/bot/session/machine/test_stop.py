@@ -1,4 +1,4 @@
-"""Stop and resume (DESIGN §5): a stop ends exactly its turn, and a new process finds what is owed."""
+"""Stop and resume: a stop ends exactly its turn, and a new process finds what is owed."""
 
 import pytest
 

@@ -30,6 +30,12 @@ def test_silence_means_read_runs_and_effects_ask() -> None:
     assert silent.decide(wipe, "U1").decision == "ask"
 
 
+def test_a_tool_may_bring_its_own_decision_and_the_configuration_beats_it() -> None:
+    cautious = replace(weather, default_decision="ask")
+    assert Policy().configured(cautious) == "ask"
+    assert Policy(rules={"weather": ToolRule(risk="allow")}).configured(cautious) == "allow"
+
+
 def test_a_tool_for_a_role_is_denied_to_others_even_when_allowed() -> None:
     open_wide = Policy(rules={"wipe": ToolRule(risk="allow")}, roles=roles)
     assert open_wide.decide(wipe, "U1").decision == "allow"
@@ -75,6 +81,29 @@ def test_a_call_that_nobody_could_approve_is_refused_at_once_with_the_reason(rul
     ruling = policy(**rule).decide(send_money, "U1")
     assert ruling.decision == "deny"
     assert "must agree" in ruling.reason
+
+
+def test_a_quorum_of_nobody_means_one() -> None:
+    assert policy(quorum=0).rule_for("send_money").quorum == 1
+    assert tally(ApprovalRule(quorum=0), "U1", []) == "open"
+
+
+def test_a_stranger_can_neither_approve_nor_deny() -> None:
+    rule = ApprovalRule(approvers=("U2",))
+    assert not may_decide(rule, "U1", "U9")
+    assert not may_decide(rule, "U1", "U9", "deny")
+    assert tally(rule, "U1", ["U9"], ["U9"]) == "open"
+
+
+def test_the_requester_stays_excluded_on_a_card_that_excluded_them() -> None:
+    card = ApprovalRule(approvers=("U1", "U2"), not_requester=True)
+    now = policy(approvers=("U1", "U2")).current(card, "send_money", "U1")
+    assert now.not_requester
+
+
+def test_the_requester_is_excluded_from_an_older_card_by_the_rule_of_today() -> None:
+    now = policy(not_requester=True).current(ApprovalRule(), "send_money", "U1")
+    assert not may_decide(now, "U1", "U1")
 
 
 def test_the_reason_of_a_shortage_counts_who_must_agree_and_who_may() -> None:

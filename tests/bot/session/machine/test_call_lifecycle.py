@@ -93,6 +93,13 @@ def test_a_refused_call_has_the_same_result_in_the_ledger_and_in_the_transcript(
     assert effects[2] == Append("tool", {"call": "a", "name": "tool", "text": result})
 
 
+def test_a_call_with_a_refusal_never_runs_whatever_its_decision() -> None:
+    refused = call("a", "allow", refusal="bad arguments")
+    session, effects = transition(asked(FRESH), Replied(1, 1, "", (refused,)))
+    assert of(effects, PlanCall) == [PlanCall(refused, 0, CallState.FAILED, "bad arguments")]
+    assert session.calls == ()
+
+
 def test_the_end_of_an_attempt_is_written_to_its_own_call() -> None:
     session = replied(asked(FRESH), call("a"), call("b"))
     _, effects = transition(session, ToolFinished("b", 1, DONE))
@@ -173,6 +180,11 @@ def test_a_message_meanwhile_starts_a_turn_that_sees_open_calls_as_awaiting() ->
     assert session.phase is Phase.AWAITING_CONFIRMATION
 
 
+def test_a_call_has_one_interim_result_however_many_turns_go_by() -> None:
+    _, effects = taken(gone_on("a"), said(3, "UCAT"))
+    assert [e.role for e in of(effects, Append)] == ["user"]
+
+
 def test_an_interim_result_is_final_and_the_outcome_comes_apart() -> None:
     session, effects = transition(gone_on("a"), Decided("a", "denied"))
     assert of(effects, Append) == []
@@ -190,6 +202,16 @@ def test_a_detached_call_runs_when_approved_and_the_session_stays_at_rest() -> N
     assert of(effects, PutOutcome) == [PutOutcome("a", 1, "it worked", quiet=False)]
     session, effects = taken(session, happened(3, "a"))
     assert effects[0] == ResumeTurn(1)
+
+
+def test_a_turn_does_not_wait_for_the_calls_of_an_earlier_one() -> None:
+    session = replied(asked(parked("a"), said(2, "UBOB")), call("b"))
+    session, effects = transition(session, ToolFinished("b", 1, DONE))
+    assert kinds(effects) == ["SetCall", "Append", "TakeInbox"]
+    session = replied(taken(session)[0], call("c"))
+    session = after(session, Decided("a", "approved"))
+    session, effects = transition(session, ToolFinished("c", 1, DONE))
+    assert kinds(effects) == ["SetCall", "Append", "TakeInbox"]
 
 
 def test_an_outcome_while_a_turn_runs_waits_for_the_step_boundary() -> None:

@@ -87,6 +87,22 @@ def test_a_stop_gives_every_open_call_a_result() -> None:
     assert session.phase is Phase.AWAITING_CONFIRMATION
 
 
+def test_a_stop_leaves_the_question_about_a_lost_call_open() -> None:
+    lost = Outcome(CallState.UNKNOWN, "", error="the server went away")
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, lost))
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert kinds(effects) == ["Record", "Append", "EndTurn", "Interrupt", "TakeInbox"]
+    assert effects[1] == Append("tool", {"call": "a", "name": None, "text": RESULTS["unknown"]})
+    assert [(c.state, c.quiet, c.detached) for c in session.calls] == [(CallState.UNKNOWN, True, True)]
+
+
+def test_a_stop_tells_no_outcome_of_an_earlier_call_that_is_still_unknown() -> None:
+    session = after(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), Decided("a", "approved"))
+    _, effects = transition(session, Stopped(2, "UBOB"))
+    assert of(effects, AskApproval) == [AskApproval("a", "unknown")]
+    assert of(effects, PutOutcome) == []
+
+
 def test_a_stop_of_a_parked_step_withdraws_its_cards_and_ends_the_turn() -> None:
     session = replied(asked(FRESH), call("a", "ask"), call("b", "ask"))
     session, effects = transition(session, Stopped(1, "UBOB"))
@@ -140,6 +156,15 @@ def test_a_deleted_question_withdraws_its_own_cards_and_no_others() -> None:
     assert of(effects, CloseApproval) == [CloseApproval("second", "withdrawn")]
     assert [c.id for c in session.calls] == ["first", "third"]
     assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+@pytest.mark.parametrize("own", [call("b"), call("b", "ask")])
+def test_a_deleted_question_of_an_earlier_turn_does_not_end_the_step_of_this_one(own) -> None:
+    session = replied(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), own)
+    stopped, effects = transition(session, Stopped(1, "UANN", "deleted"))
+    assert kinds(effects) == ["Record", "SetCall", "CloseApproval", "PutOutcome", "TakeInbox"]
+    assert [c.id for c in stopped.calls] == ["b"]
+    assert stopped.phase is session.phase
 
 
 def test_a_deleted_question_of_an_earlier_turn_leaves_the_running_turn_alone() -> None:

@@ -9,7 +9,7 @@ READY := .venv/.ready-$(PYV)
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: dev test check install lock bench chaos clean
+.PHONY: dev test check install lock bench chaos mutation clean
 
 dev: install
 	$(BIN)/hermes dev
@@ -41,8 +41,14 @@ bench: install
 chaos: install
 	$(BIN)/python -m tests.chaos
 
+# Starts afresh: mutmut repeats a mutant when its function changed, not when a test did. ONLY='tools.tool_policy.*' runs one module.
+mutation: install
+	rm -rf mutants
+	$(BIN)/mutmut run --max-children $(WORKERS) $(ONLY)
+	$(BIN)/python -m tests.mutation_report
+
 lock: $(UV_HOME)/uv/__init__.py
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url -q -o requirements.lock
 
 clean:
-	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .cache mutants .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -10,7 +10,6 @@ from tools.declaration import Tool
 N = TypeVar("N", int, float)
 Verdict = Literal["approve", "deny"]
 
-_RANK: dict[Decision, int] = {"allow": 0, "ask": 1, "deny": 2}
 _BY_EFFECT: dict[Effect, Decision] = {"read": "allow", "write": "ask", "danger": "ask"}
 _ROLE = "role:"
 REQUESTER = "requester"
@@ -74,10 +73,8 @@ class Policy:
         """
         if reason := self.forbids(tool, requester):
             return Ruling("deny", reason=reason)
-        decision = self.configured(tool)
-        if unresolved or (repaired and tool.effect != "read"):
-            decision = max(decision, "ask", key=_RANK.__getitem__)
-        if decision == "allow":
+        must_ask = unresolved or (repaired and tool.effect != "read")
+        if self.configured(tool) == "allow" and not must_ask:
             return Ruling("allow")
         rule = self.rule_for(tool.name)
         if lack := shortage(rule, requester):

@@ -30,12 +30,26 @@ def test_silence_means_read_runs_and_effects_ask() -> None:
     assert silent.decide(wipe, "U1").decision == "ask"
 
 
+def test_a_tool_may_bring_its_own_decision_and_the_configuration_beats_it() -> None:
+    cautious = replace(weather, default_decision="ask")
+    assert Policy().configured(cautious) == "ask"
+    assert Policy(rules={"weather": ToolRule(risk="allow")}).configured(cautious) == "allow"
+
+
 def test_a_tool_for_a_role_is_denied_to_others_even_when_allowed() -> None:
     open_wide = Policy(rules={"wipe": ToolRule(risk="allow")}, roles=roles)
     assert open_wide.decide(wipe, "U1").decision == "allow"
     ruling = open_wide.decide(wipe, "U9")
     assert ruling.decision == "deny"
-    assert "role admin" in ruling.reason
+    assert ruling.reason == "The tool wipe is for people with the role admin only."
+
+
+def test_a_tool_for_several_roles_is_open_to_each_of_them_and_a_role_without_people_to_nobody() -> None:
+    shared = replace(wipe, roles=("missing", "admin"))
+    assert Policy(roles=roles).forbids(shared, "U1") == ""
+    refused = "The tool wipe is for people with the role missing or admin only."
+    assert Policy(roles=roles).forbids(shared, "U9") == refused
+    assert Policy().forbids(shared, "U1") == refused
 
 
 def test_repaired_or_unresolved_calls_with_effects_always_ask() -> None:
@@ -69,6 +83,35 @@ def test_a_call_that_nobody_could_approve_is_refused_at_once_with_the_reason(rul
     assert "must agree" in ruling.reason
 
 
+def test_a_quorum_of_nobody_means_one() -> None:
+    assert policy(quorum=0).rule_for("send_money").quorum == 1
+    assert tally(ApprovalRule(quorum=0), "U1", []) == "open"
+
+
+def test_a_stranger_can_neither_approve_nor_deny() -> None:
+    rule = ApprovalRule(approvers=("U2",))
+    assert not may_decide(rule, "U1", "U9")
+    assert not may_decide(rule, "U1", "U9", "deny")
+    assert tally(rule, "U1", ["U9"], ["U9"]) == "open"
+
+
+def test_the_requester_stays_excluded_on_a_card_that_excluded_them() -> None:
+    card = ApprovalRule(approvers=("U1", "U2"), not_requester=True)
+    now = policy(approvers=("U1", "U2")).current(card, "send_money", "U1")
+    assert now.not_requester
+
+
+def test_the_requester_is_excluded_from_an_older_card_by_the_rule_of_today() -> None:
+    now = policy(not_requester=True).current(ApprovalRule(), "send_money", "U1")
+    assert not may_decide(now, "U1", "U1")
+
+
+def test_the_reason_of_a_shortage_counts_who_must_agree_and_who_may() -> None:
+    two = ApprovalRule(approvers=("U1", "U2"), quorum=3)
+    assert shortage(two, "U1") == "3 must agree and 2 may"
+    assert shortage(replace(two, not_requester=True), "U1") == "3 must agree and 1 may other than the requester"
+
+
 def test_an_approver_who_lost_the_role_decides_no_more() -> None:
     card = policy(approvers="role:approver").rule_for("send_money")
     today = Policy(rules={"send_money": ToolRule(approvers="role:approver")}, roles={"approver": ("U3", "U4")})
@@ -77,6 +120,16 @@ def test_an_approver_who_lost_the_role_decides_no_more() -> None:
     assert may_decide(now, "U1", "U3")
     assert not may_decide(now, "U1", "U4")  # an approver now, but not one of those the card was opened for
     assert tally(now, "U1", ["U2"]) == "open"
+
+
+def test_the_requester_stays_an_approver_of_a_tool_without_a_rule() -> None:
+    now = Policy().current(ApprovalRule(), "send_money", "U1")
+    assert may_decide(now, "U1", "U1")
+
+
+def test_a_requester_who_is_named_today_still_answers_the_card_opened_for_the_requester() -> None:
+    now = policy(approvers=("U1",)).current(ApprovalRule(), "send_money", "U1")
+    assert now.approvers == ("U1",)
 
 
 def test_a_tool_denied_meanwhile_can_be_denied_by_its_requester_and_approved_by_nobody() -> None:
@@ -90,6 +143,9 @@ def test_configuration_beats_the_tool_beats_the_defaults() -> None:
     assert Policy().limits(own) == Limits(timeout_s=3.0, retries=0, result_limit=4000)
     configured = Policy(rules={"weather": ToolRule(timeout_s=9.0, result_limit=10)}, defaults=Limits(1.0, 1, 1))
     assert configured.limits(own) == Limits(timeout_s=9.0, retries=0, result_limit=10)
+    patient = Policy(rules={"weather": ToolRule(retries=5)}, defaults=Limits(1.0, 1, 1))
+    assert patient.limits(replace(weather, timeout_s=3.0, result_limit=20)) == Limits(3.0, 5, 20)
+    assert patient.limits(wipe) == Limits(1.0, 1, 1)
 
 
 @settings(deadline=None)

@@ -224,8 +224,7 @@ def _broken_off(partial: str, why: str) -> Append:
 def _call_moved(session: Session, event: ToolFinished | Decided) -> Step:
     was_at_rest = at_rest(session)
     call = next((c for c in session.calls if c.id == event.call), None)
-    moved = None if call is None else _moved(session, event)
-    if call is None or moved is None:
+    if call is None or (moved := _moved(session, event)) is None:
         return _unfit(session, event, "the call does not wait for this")
     session, effects = moved
     if call.detached:

@@ -1,6 +1,7 @@
 """Approvals do not block: parked steps, interim results, outcomes, and questions about lost calls."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from bot.session.machine.effects import (
     CloseApproval,
     EndTurn,
     OpenTurn,
+    Pause,
     PlanCall,
     PutOutcome,
     RestTurn,
@@ -19,10 +21,11 @@ from bot.session.machine.effects import (
     RunTool,
     SetCall,
     StartAttempt,
+    TakeInbox,
 )
 from bot.session.machine.events import Decided, Replied, ToolFinished
 from bot.session.machine.transition import transition
-from storage.records import CallState, Phase, Session
+from storage.records import CallState, OpenCall, Phase, Session
 from tests.bot.session.machine.session_builders import (
     DONE,
     FRESH,
@@ -40,6 +43,7 @@ from tests.bot.session.machine.session_builders import (
     taken,
 )
 from tools.call_review import Outcome
+from tools.declaration import failed
 
 LOST = Outcome(CallState.UNKNOWN, "", error="the server went away")
 
@@ -62,12 +66,58 @@ def test_a_risky_call_opens_a_card_and_the_session_rests_without_asking_the_mode
     assert session.phase is Phase.AWAITING_CONFIRMATION
 
 
+def test_the_transcript_has_each_call_as_it_was_reviewed() -> None:
+    proposed = call("a")
+    proposed = replace(proposed, review=replace(proposed.review, arguments={"n": 1}, raw_arguments="{n: 1"))
+    _, effects = transition(asked(FRESH), Replied(1, 1, "Let me see", (proposed,)))
+    written = {"id": "a", "name": "tool", "arguments": {"n": 1}, "raw": "{n: 1"}
+    assert effects[0] == Append("assistant", {"text": "Let me see", "calls": [written]})
+
+
+def test_an_open_call_keeps_its_turn_step_and_attempt() -> None:
+    session = replied(asked(FRESH), call("a"), call("b", "ask", repeatable=True))
+    assert session.calls == (
+        OpenCall("a", 1, 1, CallState.RUNNING, attempt=1),
+        OpenCall("b", 1, 1, CallState.AWAITING_APPROVAL, attempt=0, repeatable=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("refusal", "result"),
+    [("no such tool", "no such tool"), (None, failed("denied", "Policy does not allow this tool."))],
+)
+def test_a_refused_call_has_the_same_result_in_the_ledger_and_in_the_transcript(refusal, result) -> None:
+    refused = call("a", "deny", refusal=refusal)
+    _, effects = transition(asked(FRESH), Replied(1, 1, "", (refused,)))
+    assert of(effects, PlanCall) == [PlanCall(refused, 0, CallState.FAILED, result)]
+    assert effects[2] == Append("tool", {"call": "a", "name": "tool", "text": result})
+
+
+def test_a_call_with_a_refusal_never_runs_whatever_its_decision() -> None:
+    refused = call("a", "allow", refusal="bad arguments")
+    session, effects = transition(asked(FRESH), Replied(1, 1, "", (refused,)))
+    assert of(effects, PlanCall) == [PlanCall(refused, 0, CallState.FAILED, "bad arguments")]
+    assert session.calls == ()
+
+
+def test_the_end_of_an_attempt_is_written_to_its_own_call() -> None:
+    session = replied(asked(FRESH), call("a"), call("b"))
+    _, effects = transition(session, ToolFinished("b", 1, DONE))
+    assert of(effects, Append) == [Append("tool", {"call": "b", "name": None, "text": "it worked"})]
+
+
+def test_a_lost_call_is_recorded_as_unknown_with_the_reason() -> None:
+    _, effects = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    assert of(effects, SetCall) == [SetCall("a", CallState.UNKNOWN, "", None, 1, "the server went away")]
+
+
 def test_the_other_calls_of_a_parked_step_run() -> None:
     session, effects = transition(asked(FRESH), Replied(1, 1, "", (call("a", "ask"), call("b"))))
     assert of(effects, RunTool) == [RunTool("b", 1)]
     assert session.phase is Phase.WAITING_TOOL
     session, effects = transition(session, ToolFinished("b", 1, DONE))
     assert kinds(effects) == ["SetCall", "Append", "RestTurn", "Pause", "TakeInbox"]
+    assert effects[2:] == (RestTurn(1), Pause(1), TakeInbox())
     assert session.phase is Phase.AWAITING_CONFIRMATION
 
 
@@ -120,12 +170,19 @@ def test_a_second_verdict_changes_nothing() -> None:
 def test_a_message_meanwhile_starts_a_turn_that_sees_open_calls_as_awaiting() -> None:
     session, effects = taken(parked("a", "b"), said(2, "UBOB"))
     assert kinds(effects) == ["Append", "Append", "OpenTurn", "Append", "Take", "AskModel"]
-    assert entries(effects)[:2] == [("tool", RESULTS["awaiting"])] * 2
+    assert effects[:2] == tuple(
+        Append("tool", {"call": name, "name": None, "text": RESULTS["awaiting"]}) for name in ("a", "b")
+    )
     assert of(effects, OpenTurn) == [OpenTurn(2, "UBOB", "2.0")]
     assert all(c.detached for c in session.calls)
     session, effects = transition(session, Replied(2, 2, "Hi Bob"))
     assert of(effects, EndTurn) == [EndTurn(2, "answered")]
     assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_a_call_has_one_interim_result_however_many_turns_go_by() -> None:
+    _, effects = taken(gone_on("a"), said(3, "UCAT"))
+    assert [e.role for e in of(effects, Append)] == ["user"]
 
 
 def test_an_interim_result_is_final_and_the_outcome_comes_apart() -> None:
@@ -145,6 +202,16 @@ def test_a_detached_call_runs_when_approved_and_the_session_stays_at_rest() -> N
     assert of(effects, PutOutcome) == [PutOutcome("a", 1, "it worked", quiet=False)]
     session, effects = taken(session, happened(3, "a"))
     assert effects[0] == ResumeTurn(1)
+
+
+def test_a_turn_does_not_wait_for_the_calls_of_an_earlier_one() -> None:
+    session = replied(asked(parked("a"), said(2, "UBOB")), call("b"))
+    session, effects = transition(session, ToolFinished("b", 1, DONE))
+    assert kinds(effects) == ["SetCall", "Append", "TakeInbox"]
+    session = replied(taken(session)[0], call("c"))
+    session = after(session, Decided("a", "approved"))
+    session, effects = transition(session, ToolFinished("c", 1, DONE))
+    assert kinds(effects) == ["SetCall", "Append", "TakeInbox"]
 
 
 def test_an_outcome_while_a_turn_runs_waits_for_the_step_boundary() -> None:

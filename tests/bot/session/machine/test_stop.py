@@ -4,6 +4,7 @@ import pytest
 
 from bot.session.machine.call_lifecycle import RESULTS
 from bot.session.machine.effects import (
+    Append,
     AskApproval,
     AskModel,
     CancelModel,
@@ -45,7 +46,8 @@ def test_a_stop_cancels_the_model_and_keeps_what_people_saw() -> None:
     assert kinds(effects) == ["Record", "CancelModel", "Append", "EndTurn", "Interrupt", "TakeInbox"]
     assert of(effects, Record) == [Record("stopped", {"turn": 1}, "UBOB")]
     assert of(effects, CancelModel) == [CancelModel(1)]
-    assert entries(effects)[0][1].startswith("Half a sen")
+    words = {"text": "Half a sen\n[stopped by UBOB]", "calls": [], "broken": True}
+    assert of(effects, Append) == [Append("assistant", words)]
     assert of(effects, Interrupt) == [Interrupt(1, "stopped", "UBOB")]
     assert session.phase is Phase.WAITING_INPUT
 
@@ -57,22 +59,48 @@ def test_the_turn_records_why_it_was_stopped(reason) -> None:
     assert of(effects, Record) == [Record(reason, {"turn": 1}, None)]
 
 
+def test_a_stop_while_a_tool_runs_quotes_no_words_of_the_model() -> None:
+    _, effects = transition(replied(asked(FRESH), call("a")), Stopped(1, "", "timed_out", partial="Half a sen"))
+    assert not of(effects, CancelModel)
+    words = {"text": "[timed_out by Hermes]", "calls": [], "broken": True}
+    assert [e for e in of(effects, Append) if e.role == "assistant"] == [Append("assistant", words)]
+
+
 def test_a_stop_gives_every_open_call_a_result() -> None:
     calls = (call("read", repeatable=True), call("write"), call("risky", "ask"))
     session = replied(asked(FRESH), *calls)
     session, effects = transition(session, Stopped(1, "UBOB"))
     assert {e.call for e in of(effects, CancelTool)} == {"read", "write"}
-    assert {(s.call, s.state) for s in of(effects, SetCall)} == {
-        ("read", CallState.CANCELLED),
-        ("write", CallState.UNKNOWN),
-        ("risky", CallState.WITHDRAWN),
-    }
-    results = [RESULTS["cancelled"], RESULTS["unknown"], RESULTS["withdrawn"]]
-    assert [text for role, text in entries(effects) if role == "tool"] == results
+    assert of(effects, SetCall) == [
+        SetCall("read", CallState.CANCELLED, RESULTS["cancelled"], error="stopped"),
+        SetCall("write", CallState.UNKNOWN, "", error="stopped"),
+        SetCall("risky", CallState.WITHDRAWN, RESULTS["withdrawn"]),
+    ]
+    assert [e.content for e in of(effects, Append) if e.role == "tool"] == [
+        {"call": "read", "name": None, "text": RESULTS["cancelled"]},
+        {"call": "write", "name": None, "text": RESULTS["unknown"]},
+        {"call": "risky", "name": None, "text": RESULTS["withdrawn"]},
+    ]
     assert of(effects, CloseApproval) == [CloseApproval("risky", "withdrawn")]
     assert of(effects, AskApproval) == [AskApproval("write", "unknown")]
     assert [(c.id, c.quiet, c.detached) for c in session.calls] == [("write", True, True)]
     assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+def test_a_stop_leaves_the_question_about_a_lost_call_open() -> None:
+    lost = Outcome(CallState.UNKNOWN, "", error="the server went away")
+    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, lost))
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert kinds(effects) == ["Record", "Append", "EndTurn", "Interrupt", "TakeInbox"]
+    assert effects[1] == Append("tool", {"call": "a", "name": None, "text": RESULTS["unknown"]})
+    assert [(c.state, c.quiet, c.detached) for c in session.calls] == [(CallState.UNKNOWN, True, True)]
+
+
+def test_a_stop_tells_no_outcome_of_an_earlier_call_that_is_still_unknown() -> None:
+    session = after(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), Decided("a", "approved"))
+    _, effects = transition(session, Stopped(2, "UBOB"))
+    assert of(effects, AskApproval) == [AskApproval("a", "unknown")]
+    assert of(effects, PutOutcome) == []
 
 
 def test_a_stop_of_a_parked_step_withdraws_its_cards_and_ends_the_turn() -> None:
@@ -111,6 +139,50 @@ def test_open_cards_can_be_stopped_after_the_turn_was_answered() -> None:
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert not of(effects, EndTurn)
     assert session.phase is Phase.WAITING_INPUT
+
+
+def test_a_stop_keeps_what_it_did_to_the_calls_before() -> None:
+    session = replied(asked(FRESH), call("write"), call("read", repeatable=True))
+    _, effects = transition(session, Stopped(1, "UBOB"))
+    assert [e.call for e in of(effects, CancelTool)] == ["write", "read"]
+    assert [e.call for e in of(effects, SetCall)] == ["write", "read"]
+
+
+def test_a_deleted_question_withdraws_its_own_cards_and_no_others() -> None:
+    session = asked(replied(asked(FRESH), call("first", "ask")), said(2, "UBOB"))
+    session = asked(replied(session, call("second", "ask")), said(3, "UCAT"))
+    session = replied(session, call("third", "ask"))
+    session, effects = transition(session, Stopped(2, "UBOB", "deleted"))
+    assert of(effects, CloseApproval) == [CloseApproval("second", "withdrawn")]
+    assert [c.id for c in session.calls] == ["first", "third"]
+    assert session.phase is Phase.AWAITING_CONFIRMATION
+
+
+@pytest.mark.parametrize("own", [call("b"), call("b", "ask")])
+def test_a_deleted_question_of_an_earlier_turn_does_not_end_the_step_of_this_one(own) -> None:
+    session = replied(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), own)
+    stopped, effects = transition(session, Stopped(1, "UANN", "deleted"))
+    assert kinds(effects) == ["Record", "SetCall", "CloseApproval", "PutOutcome", "TakeInbox"]
+    assert [c.id for c in stopped.calls] == ["b"]
+    assert stopped.phase is session.phase
+
+
+def test_a_deleted_question_of_an_earlier_turn_leaves_the_running_turn_alone() -> None:
+    session = asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB"))
+    session, effects = transition(session, Stopped(1, "UANN", "deleted"))
+    assert kinds(effects) == ["Record", "SetCall", "CloseApproval", "PutOutcome", "TakeInbox"]
+    assert session.phase is Phase.REASONING
+    _, effects = transition(session, Replied(2, 2, "Hi Bob"))
+    assert of(effects, EndTurn) == [EndTurn(2, "answered")]
+
+
+def test_a_deleted_question_whose_calls_have_ended_changes_nothing() -> None:
+    session = asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB"))
+    session = asked(replied(session, call("b", "ask")), said(3, "UCAT"))
+    session = after(session, Decided("a", "denied"))
+    same, effects = transition(session, Stopped(1, "UANN", "deleted"))
+    assert same == session
+    assert kinds(effects) == ["Record"]
 
 
 def test_a_late_stop_never_touches_a_later_turn() -> None:

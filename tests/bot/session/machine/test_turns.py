@@ -100,7 +100,8 @@ def test_a_whole_answer_is_written_before_its_last_piece_is_sent() -> None:
 def test_a_failed_reply_keeps_what_people_saw_and_ends_the_turn() -> None:
     session, effects = transition(asked(FRESH), ModelFailed(1, 1, "unreachable", "Half a sen"))
     assert kinds(effects) == ["Append", "EndTurn", "Interrupt", "TakeInbox"]
-    assert effects[0].content["text"].startswith("Half a sen\n[")
+    words = {"text": "Half a sen\n[the reply failed: unreachable]", "calls": [], "broken": True}
+    assert effects[0] == Append("assistant", words)
     assert effects[1:3] == (EndTurn(1, "failed"), Interrupt(1, "unreachable"))
     assert session.phase is Phase.WAITING_INPUT
 
@@ -160,20 +161,23 @@ def test_what_the_requester_said_before_comes_with_the_message_that_joins() -> N
     waiting = (said(2, opens=False), said(3, "UBOB", opens=False), said(4), said(5, opens=False))
     _, effects = taken(session, *waiting)
     assert of(effects, Take) == [Take((2, 4), 1)]
-    _, effects = taken(session, *waiting[:2])
-    assert of(effects, Take) == []
+
+
+def test_what_the_requester_said_to_others_does_not_join_alone() -> None:
+    session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
+    _, effects = taken(session, said(2, opens=False), said(3, opens=False), said(4, "UBOB", opens=False))
+    assert effects == (AskModel(1, 2, 2),)
 
 
 def test_an_outcome_joins_as_a_call_and_its_result_never_as_words() -> None:
     session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
     _, effects = taken(session, said(2), happened(3, "old"))
-    made, result, words = of(effects, Append)
-    assert made.role == "assistant"
-    assert [c["name"] for c in made.content["calls"]] == ["approval_result"]
-    assert made.content["calls"][0]["arguments"] == {"call": "old"}
-    assert (result.role, result.content["call"]) == ("tool", made.content["calls"][0]["id"])
-    assert result.content["text"] == "what became of old"
-    assert words.role == "user"
+    made = {"id": "outcome_3", "name": "approval_result", "arguments": {"call": "old"}}
+    assert of(effects, Append) == [
+        Append("assistant", {"text": "", "calls": [made]}),
+        Append("tool", {"call": "outcome_3", "name": "approval_result", "text": "what became of old"}),
+        Append("user", said(2).content, source_ts="2.0"),
+    ]
     assert of(effects, Take) == [Take((2, 3), 1)]
 
 
@@ -222,6 +226,20 @@ def test_late_and_doubled_events_change_nothing_and_are_recorded() -> None:
         assert same == session
         assert kinds(effects) == ["Record"], event
         assert of(effects, Record)[0].detail["event"] == type(event).__name__
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (Replied(1, 0, "late"), "not the request that is outstanding"),
+        (ModelFailed(1, 0, "gone"), "not the request that is outstanding"),
+        (ToolFinished("nobody", 1, DONE), "the call does not wait for this"),
+        (Stopped(0, "UBOB"), "the turn it was meant for is over"),
+    ],
+)
+def test_the_record_of_an_event_that_does_not_fit_gives_the_reason(event, why) -> None:
+    _, effects = transition(asked(FRESH), event)
+    assert effects == (Record("unfit", {"event": type(event).__name__, "why": why}),)
 
 
 def test_a_closed_session_takes_nothing() -> None:

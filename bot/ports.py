@@ -1,11 +1,11 @@
 """The interfaces to Slack and to the model. Tests pass in their own; everything else is called directly."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from storage.records import Approval, Thread
-from tools.context import ModelCall, ToolChat
+from tools.context import ModelCall, Posted, ToolChat
 
 TaskStatus = Literal["in_progress", "complete", "error"]
 SessionStatus = Literal["processing", "active", "suspended", "closed"]
@@ -113,6 +113,16 @@ class Chat(ToolChat, Protocol):
         """Post an approval card; return its ts."""
 
     async def update_card(self, card: "ApprovalCard", ts: str) -> None: ...
+    async def find_sent(
+        self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
+    ) -> list[Posted]:
+        """Return our messages in the thread that belong to one of these deliveries, oldest first.
+
+        A message belongs to the delivery whose key is in its metadata. A stream gets its metadata only when it is
+        stopped: with `recorded`, our messages without metadata count too, except those whose ts is in it.
+        `after`: the ts after which to look; None: the complete thread.
+        """
+
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         """Show the session's status. Never raises: a status failure must not fail a turn."""
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
-from bot.slack.message_posting import Poster, posted
+from bot.slack.message_posting import Poster
 from bot.slack.rate_limiter import Limiter
 from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
 from bot.slack.render.slack_text import escape, neutral, shorten
@@ -17,6 +17,7 @@ from bot.slack.reply.live_reply import LiveReply
 from bot.slack.reply.open_message import mark
 from bot.slack.reply.outbox import Item, Task
 from bot.slack.reply.stream_chunks import chunks
+from bot.slack.sent_messages import SentMessages, as_posted
 from bot.slack.session_status import StatusBoard
 from bot.slack.slack_errors import ENDED, STOPPED, passing
 from bot.slack.web_api import Args, Identity, SlackClient
@@ -39,10 +40,10 @@ class SlackChat:
         self.me = me
         self._clock = clock
         pace = pace or Pace()
-        self._poster = Poster(client, me, pace.backoff[:2])
-        self._poster.newest = client.first_ts
+        self._sent = SentMessages(client, me)
+        self._poster = Poster(client, self._sent, pace.backoff[:2])
         self._board = StatusBoard(client)
-        self._desk = Desk(client, self._poster, self._board, clock, pace)
+        self._desk = Desk(client, self._sent, self._poster, self._board, clock, pace)
 
     @classmethod
     async def open(
@@ -121,7 +122,12 @@ class SlackChat:
     # --- looking
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
-        return await self._poster.read(thread, limit=limit, after=after)
+        return await self._sent.read_thread(thread, limit=limit, after=after)
+
+    async def find_sent(
+        self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
+    ) -> list[Posted]:
+        return await self._sent.find(thread, keys, after=after, recorded=recorded)
 
     async def person(self, team: str, user: str) -> Person:
         answer = await self.client.read("users.info", {"user": user, "include_locale": True})
@@ -141,12 +147,10 @@ class SlackChat:
 
     async def _append_word(self, channel: str, ts: str, word: str) -> None:
         """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
-        window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
-        answer = await self.client.read("conversations.replies", window)
-        message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+        message = await self._sent.read_message(channel, ts)
         if message is None:
             raise ChatError("message_not_found")
-        if posted(message, self.me).text.rstrip("_— \n").endswith(word):
+        if as_posted(message, self.me).text.rstrip("_— \n").endswith(word):
             return  # the call that closed it had its effect, only its answer was lost
         content = marked_content(message, word)
         try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bot.slack.message_posting import Poster
 from bot.slack.render.split_markdown import MESSAGE_LIMIT
+from bot.slack.sent_messages import SentMessages
 from bot.slack.session_status import StatusBoard
 from bot.slack.slack_errors import Surfaces
 from bot.slack.web_api import SlackClient
@@ -29,6 +30,7 @@ class Desk:
     """Shared by the answers; `live` counts those with an open stream."""
 
     client: SlackClient
+    sent: SentMessages
     poster: Poster
     board: StatusBoard
     clock: Callable[[], float]

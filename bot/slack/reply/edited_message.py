@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus, TaskStatus
-from bot.slack.message_posting import marked
 from bot.slack.render.block_kit import answer_blocks, stop_button
 from bot.slack.reply.desk import Desk
 from bot.slack.reply.open_message import Page
 from bot.slack.reply.outbox import Item, Task
+from bot.slack.sent_messages import delivery_metadata
 from bot.slack.slack_errors import passing
 from bot.slack.web_api import Args
 from bot.texts import say
@@ -69,7 +69,7 @@ class Edits:
 
     async def _update(self, *, working: bool) -> None:
         page = self.page
-        content = self._content(working=working) | {"metadata": marked(page.spec.key, page.part)}
+        content = self._content(working=working) | {"metadata": delivery_metadata(page.spec.key, page.part)}
         patience = page.desk.pace.stop_patience_s if working else 60.0  # the end must not stand behind a mere addition
         thread = page.spec.thread
         await page.desk.poster.update(thread.channel, page.ts, content, root=thread.root, patience=patience)

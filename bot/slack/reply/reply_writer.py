@@ -61,7 +61,7 @@ class Pages:
                 if not piece.text.strip() and not piece.full:
                     return
                 # One in doubt may stand there with an earlier text: it is edited to the end.
-                if not self._desk.poster.is_in_doubt(self._spec.key, self._openings.part):
+                if not self._desk.poster.is_uncertain(self._spec.key, self._openings.part):
                     await self._post(piece)
                     continue
             if self._sheet is None or piece.full:
@@ -192,7 +192,7 @@ class Pages:
             step = next((item.step for item in items if isinstance(item, Words)), 0)
             carried.append(Words(self._opener, step))
         first = [*carried, *items]
-        posted = self._plain or self._desk.poster.is_in_doubt(self._spec.key, self._openings.part)
+        posted = self._plain or self._desk.poster.is_uncertain(self._spec.key, self._openings.part)
         if not posted and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
             self._sheet = await Stream.open(self._desk, self._spec, self._openings.part, first)
         else:

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
-from bot.slack.message_posting import later, marked, posted, somewhat_before
 from bot.slack.render.block_kit import answer_blocks
 from bot.slack.reply.desk import Desk
 from bot.slack.reply.edited_message import fallback, task_line
 from bot.slack.reply.open_message import Page, mark
 from bot.slack.reply.outbox import Item, Words
 from bot.slack.reply.stream_chunks import chunks, task_cards
+from bot.slack.sent_messages import as_posted, delivery_metadata
 from bot.slack.slack_errors import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
 from bot.slack.web_api import Args
 from tools.context import ChatError
@@ -63,7 +63,7 @@ class Stream:
 
         Raises ChatError, with a word of `NO_STREAM` where there are none, and LostStartError where it may have begun.
         """
-        lost = LostStartError(tuple(items), desk.poster.newest)
+        lost = LostStartError(tuple(items), desk.sent.latest_ts)
         try:
             ts = await _start(desk, spec, items)
         except ChatError as error:
@@ -76,24 +76,17 @@ class Stream:
 
     @classmethod
     async def find(cls, desk: Desk, spec: ReplySpec, part: int, lost: "LostStartError") -> "Stream | None":
-        """Find the stream whose start was not confirmed; None if there is none. Raises `lost` if nobody can tell.
-
-        Nobody else writes this thread: an open stream, or an own message that is newer than what was known before,
-        without a key and not recorded, is it.
-        """
+        """Find the stream whose start was not confirmed; None if there is none. Raises `lost` if nobody can tell."""
         try:
-            messages = await desk.poster.read(spec.thread, limit=50, after=somewhat_before(lost.before))
+            found = await desk.sent.find(spec.thread, (), after=lost.before, recorded=desk.sent.recorded)
         except ChatError as error:
             log.info("cannot tell whether a stream was started: %s", error.code)
             raise lost from None
-        for message in reversed(messages):
-            if not message.ours or message.key is not None or desk.poster.is_recorded(message.ts):
-                continue
-            if message.streaming or (lost.before and later(message.ts, lost.before)):
-                stream = cls._begun(desk, spec, part, desk.poster.recorded(message.ts), lost.items)
-                stream._doubtful = True
-                return stream
-        return None
+        if not found:
+            return None
+        stream = cls._begun(desk, spec, part, desk.sent.record(found[-1].ts), lost.items)
+        stream._doubtful = True
+        return stream
 
     @classmethod
     def _begun(cls, desk: Desk, spec: ReplySpec, part: int, ts: str, items: Sequence[Item]) -> "Stream":
@@ -147,7 +140,7 @@ class Stream:
         self._certain()
         page = self.page
         args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "session_status": status}
-        args["metadata"] = marked(page.spec.key, page.part)
+        args["metadata"] = delivery_metadata(page.spec.key, page.part)
         if items:
             args["chunks"] = chunks(items)
         try:
@@ -221,7 +214,7 @@ class Stream:
                 if not content["blocks"]:
                     break
                 try:
-                    content["metadata"] = marked(page.spec.key, page.part)
+                    content["metadata"] = delivery_metadata(page.spec.key, page.part)
                     await page.desk.poster.update(page.spec.thread.channel, page.ts, content)
                     break
                 except ChatError as error:
@@ -241,9 +234,9 @@ class Stream:
         Raises ChatError if the thread cannot be read.
         """
         added, old = letters("".join(i.text for i in items if isinstance(i, Words))), letters(self.page.body)
-        messages = await self.page.desk.poster.raw(self.page.spec.thread)
-        me = self.page.desk.poster.me
-        shown = next((letters(posted(m, me).text) for m in messages if m.get("ts") == self.page.ts), "")
+        sent = self.page.desk.sent
+        message = await sent.read_message(self.page.spec.thread.channel, self.page.ts)
+        shown = letters(as_posted(message, sent.me).text) if message else ""
         if added and shown in (old, old + added):
             return shown != old
         new, before = added[-TAIL:], old[-TAIL:]  # Slack may have rewritten the markup above
@@ -265,10 +258,10 @@ async def _start(desk: Desk, spec: ReplySpec, items: Sequence[Item]) -> str:
     if not (spec.direct and desk.surfaces.bare_direct):
         try:
             answer = await desk.client.call("chat.startStream", args | recipient, thread=root, patience=patience)
-            return desk.poster.recorded(str(answer["ts"]))
+            return desk.sent.record(str(answer["ts"]))
         except ChatError as error:
             if error.code != "invalid_arguments" or not spec.direct:
                 raise
     answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
     desk.surfaces.bare_direct = True
-    return desk.poster.recorded(str(answer["ts"]))
+    return desk.sent.record(str(answer["ts"]))

@@ -1,12 +1,13 @@
 """What Slack already shows: threads read back, and messages looked up before they are sent a second time."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any
 
-from bot.slack.web_api import Identity, SlackClient
+from bot.slack.rate_limited_client import Identity, SlackClient
 from storage.records import Thread
-from tools.context import Posted
+from tools.context import ChatError, Posted
 
 EVENT_TYPE = "hermes_delivery"
 PAGE_SIZE = 200
@@ -14,6 +15,8 @@ MAX_PAGES = 10
 CHANNEL_MESSAGES = 30  # read back of a channel itself, where a message has no thread
 MAX_RECORDED = 4_000
 SKEW_SECONDS = 5.0  # Slack's servers need not agree on the time to the millisecond
+
+log = logging.getLogger("bot.slack")
 
 
 def delivery_metadata(key: str, part: int) -> dict[str, Any]:
@@ -30,6 +33,8 @@ class SentMessages:
         # The newest ts that Slack gave one of our messages, in any thread: a message sent from now on is newer.
         self.latest_ts = client.first_ts
         self.recorded: OrderedDict[str, None] = OrderedDict()  # ts of our messages, the last MAX_RECORDED
+        # Posts whose outcome is uncertain, with the newest ts that was known before each.
+        self._uncertain: OrderedDict[tuple[str, int], str] = OrderedDict()
 
     def record(self, ts: str) -> str:
         """Record a message as ours; return its ts."""
@@ -39,6 +44,10 @@ class SentMessages:
         if not self.latest_ts or is_later(ts, self.latest_ts):
             self.latest_ts = ts
         return ts
+
+    def is_uncertain(self, key: str, part: int) -> bool:
+        """Return True if Slack may show this message already, and could not be read since it was posted."""
+        return (key, part) in self._uncertain
 
     async def find(
         self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
@@ -63,6 +72,22 @@ class SentMessages:
             return message.ts not in recorded and (message.streaming or newer)
 
         return [message for raw in messages if (message := as_posted(raw, self.me)).ours and belongs(message)]
+
+    async def find_lost_post(self, thread: Thread, key: str, part: int, before: str, lost: ChatError) -> str | None:
+        """Return the ts of a message whose response was lost; None if Slack does not show it.
+
+        It was posted after `before`, or is uncertain since an earlier call. Raise `lost` if Slack cannot be read.
+        """
+        before = self._uncertain.setdefault((key, part), before)
+        if len(self._uncertain) > MAX_RECORDED:
+            self._uncertain.popitem(last=False)
+        try:
+            found = await self.find(thread, {key}, after=before)
+        except ChatError as error:
+            log.warning("cannot tell whether a message was posted", extra={"reason": error.code})
+            raise lost from None
+        self._uncertain.pop((key, part), None)
+        return next((self.record(message.ts) for message in found if message.part == part), None)
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
         """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""

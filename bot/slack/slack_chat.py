@@ -1,26 +1,22 @@
 """Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
-from bot.slack.message_posting import Poster
-from bot.slack.rate_limiter import Limiter
+from bot.slack.message_posting import MessagePoster
+from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
 from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
 from bot.slack.render.slack_text import escape, neutral, shorten
 from bot.slack.render.split_markdown import split
-from bot.slack.reply.desk import Desk, Pace
 from bot.slack.reply.live_reply import LiveReply
-from bot.slack.reply.open_message import mark
-from bot.slack.reply.outbox import Item, Task
-from bot.slack.reply.stream_chunks import chunks
+from bot.slack.reply.reply_content import Item, TaskCard, as_chunks, end_note
+from bot.slack.reply.reply_context import ReplyContext, ReplyTiming
 from bot.slack.sent_messages import SentMessages, as_posted
-from bot.slack.session_status import StatusBoard
-from bot.slack.slack_errors import ENDED, STOPPED, passing
-from bot.slack.web_api import Args, Identity, SlackClient
+from bot.slack.session_status import SessionStatuses
+from bot.slack.slack_errors import ENDED, STOPPED, is_lost, is_transient
 from storage.records import Person, Place, PlaceKind, Thread
 from tools.context import ChatError, Clock, Posted
 from tools.text_cleanup import storable
@@ -34,26 +30,26 @@ class SlackChat:
     """`bot.ports.Chat` for one workspace. Make it with `await SlackChat.open(…)`, end it with `await close()`."""
 
     def __init__(
-        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, pace: Pace | None = None
+        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, timing: ReplyTiming | None = None
     ) -> None:
         self.client = client
         self.me = me
         self._clock = clock
-        pace = pace or Pace()
+        self._timing = timing or ReplyTiming()
         self._sent = SentMessages(client, me)
-        self._poster = Poster(client, self._sent, pace.backoff[:2])
-        self._board = StatusBoard(client)
-        self._desk = Desk(client, self._sent, self._poster, self._board, clock, pace)
+        self._poster = MessagePoster(client, self._sent, self._timing.backoff[:2])
+        self._statuses = SessionStatuses(client)
+        self._context = ReplyContext(client, self._sent, self._poster, self._statuses, clock, self._timing)
 
     @classmethod
     async def open(
-        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, pace: Pace | None = None
+        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, timing: ReplyTiming | None = None
     ) -> "SlackChat":
-        """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
-        client = SlackClient(token, base_url, Limiter(time.monotonic))
+        """Check the token with auth.test and return the chat. Raise ChatError: "invalid_auth", "unreachable", …"""
+        client = SlackClient(token, base_url, RateLimiter(time.monotonic))
         try:
-            me = Identity.of(await client.call("auth.test", {}))
-            return cls(client, me, clock=clock, pace=pace)
+            me = Identity.from_auth_test(await client.call("auth.test", {}))
+            return cls(client, me, clock=clock, timing=timing)
         except BaseException:
             await client.close()
             raise
@@ -65,28 +61,22 @@ class SlackChat:
     # --- answers
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
-        return LiveReply(self._desk, spec, keeper)
+        return LiveReply(self._context, spec, keeper)
 
     async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}
-        items: list[Item] = [Task(key, name, "error", word or None) for key, name in open_calls]
+        items: list[Item] = [TaskCard(key, name, "error", word or None) for key, name in open_calls]
         if word:
-            items.append(mark(word))
+            items.append(end_note(word))
         if items:
-            args["chunks"] = chunks(items)
-        backoff = self._desk.pace.backoff
-        for wait in (*backoff[:2], None):
-            try:
-                await self.client.call("chat.stopStream", args)
-                return
-            except ChatError as error:
-                if error.code == STOPPED or (error.code in ENDED and error.code != "message_not_found"):
-                    break
-                if wait is None or not (error.uncertain or error.code == "unreachable"):
-                    raise
-            await asyncio.sleep(wait)
-        if word:
-            await self._append_word(channel, ts, word)
+            args["chunks"] = as_chunks(items)
+        try:
+            await with_retries(lambda: self.client.call("chat.stopStream", args), self._timing.backoff[:2], is_lost)
+        except ChatError as error:
+            if error.code == "message_not_found" or error.code not in ENDED | {STOPPED}:
+                raise
+            if word:
+                await self._add_end_note(channel, ts, word)
 
     # --- messages
 
@@ -117,7 +107,7 @@ class SlackChat:
         await self._poster.update(thread.channel, ts, content, root=thread.root)
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
-        await self._board.set(thread, status)
+        await self._statuses.set(thread, status)
 
     # --- looking
 
@@ -130,22 +120,22 @@ class SlackChat:
         return await self._sent.find(thread, keys, after=after, recorded=recorded)
 
     async def person(self, team: str, user: str) -> Person:
-        answer = await self.client.read("users.info", {"user": user, "include_locale": True})
-        return person_of(answer.get("user") or {}, team, user, self._clock())
+        response = await self.client.read("users.info", {"user": user, "include_locale": True})
+        return person_of(response.get("user") or {}, team, user, self._clock())
 
     async def place(self, team: str, channel: str) -> Place:
-        answer = await self.client.read("conversations.info", {"channel": channel})
-        return place_of(answer.get("channel") or {}, team, channel)
+        response = await self.client.read("conversations.info", {"channel": channel})
+        return place_of(response.get("channel") or {}, team, channel)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         try:
-            answer = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, patience=3.0)
+            response = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, max_wait=3.0)
         except ChatError as error:
-            log.info("no permalink: %s", error.code)
+            log.info("no permalink", extra={"reason": error.code})
             return None
-        return str(answer.get("permalink") or "") or None
+        return str(response.get("permalink") or "") or None
 
-    async def _append_word(self, channel: str, ts: str, word: str) -> None:
+    async def _add_end_note(self, channel: str, ts: str, word: str) -> None:
         """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
         message = await self._sent.read_message(channel, ts)
         if message is None:
@@ -156,7 +146,7 @@ class SlackChat:
         try:
             await self._poster.update(channel, ts, content)
         except ChatError as error:
-            if passing(error) or error.code == "streaming_state_conflict":
+            if is_transient(error) or error.code == "streaming_state_conflict":
                 raise
             log.info("a message could not be marked as interrupted: %s", error.code)
 

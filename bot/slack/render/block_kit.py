@@ -23,6 +23,7 @@ BLOCK_TEXT = 2_900  # of one preformatted block
 ARGUMENTS_LIMIT = 9_000  # all blocks of a message together may have about 13,200 characters
 HEAD, TAIL = 5_000, 2_500
 BUTTON_LIMIT = 75
+FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 OUTCOMES = {
     ("approval", "approved"): "card.approved",
     ("approval", "denied"): "card.denied",
@@ -144,6 +145,13 @@ def answer_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | Non
     if markdown.strip():
         blocks.append({"type": "markdown", "text": markdown})
     return [*blocks, stop] if stop else blocks
+
+
+def fallback_text(text: str, lines: Sequence[str]) -> str:
+    """Return what a notification shows: the beginning of the text, within Slack's limit for edits."""
+    plain = (text.strip() or "\n".join(lines)).encode("utf-8", "replace")[:FALLBACK_BYTES].decode("utf-8", "ignore")
+    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
 
 
 # --- elements

@@ -1,7 +1,7 @@
 """Which messages in Slack belong to a delivery: looked up before anything is sent a second time."""
 
+from bot.slack.rate_limited_client import Identity
 from bot.slack.sent_messages import EVENT_TYPE, as_posted
-from bot.slack.web_api import Identity
 from tests.bot.slack.slack_setup import Stage
 from tools.context import Posted
 

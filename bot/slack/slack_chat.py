@@ -1,4 +1,4 @@
-"""Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
+"""Chat on Slack's Web API: messages, approval cards, statuses, lookups, and the replies of turns."""
 
 import logging
 import time
@@ -8,8 +8,8 @@ from typing import Any
 from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
 from bot.slack.message_posting import MessagePoster
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
-from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
-from bot.slack.render.slack_text import escape, neutral, shorten
+from bot.slack.render.block_kit import card_blocks, card_text, context, ephemeral_blocks
+from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.slack.render.split_markdown import split
 from bot.slack.reply.live_reply import LiveReply
 from bot.slack.reply.reply_content import Item, TaskCard, as_chunks, end_note
@@ -27,7 +27,7 @@ log = logging.getLogger("bot.slack")
 
 
 class SlackChat:
-    """`bot.ports.Chat` for one workspace. Make it with `await SlackChat.open(…)`, end it with `await close()`."""
+    """Implements `bot.ports.Chat` for one workspace. Create it with `SlackChat.open(…)`, end it with `close()`."""
 
     def __init__(
         self, client: SlackClient, me: Identity, *, clock: Clock = time.time, timing: ReplyTiming | None = None
@@ -55,19 +55,19 @@ class SlackChat:
             raise
 
     async def close(self) -> None:
-        """Close the connections; call after every reply was closed."""
+        """Close the connections. Call it after every reply was closed."""
         await self.client.close()
 
-    # --- answers
+    # --- replies
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
         return LiveReply(self._context, spec, keeper)
 
-    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
+    async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}
-        items: list[Item] = [TaskCard(key, name, "error", word or None) for key, name in open_calls]
-        if word:
-            items.append(end_note(word))
+        items: list[Item] = [TaskCard(key, name, "error", note or None) for key, name in open_calls]
+        if note:
+            items.append(end_note(note))
         if items:
             args["chunks"] = as_chunks(items)
         try:
@@ -75,41 +75,39 @@ class SlackChat:
         except ChatError as error:
             if error.code == "message_not_found" or error.code not in ENDED | {STOPPED}:
                 raise
-            if word:
-                await self._add_end_note(channel, ts, word)
+            if note:
+                await self._add_end_note(channel, ts, note)
 
     # --- messages
 
-    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
+    async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
         found = []
-        for part, text in enumerate(split(neutral(markdown))):
-            if part in standing:
+        for part, text in enumerate(split(neutralize_mentions(markdown))):
+            if part in sent_parts:
                 continue
             found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
         return found
 
-    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
-        texts = split(neutral(markdown))
+    async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        texts = split(neutralize_mentions(markdown))
         for part, text in enumerate(texts):
             last = part == len(texts) - 1
-            args: Args = {"channel": thread.channel, "user": user, **private_content(text, buttons if last else ())}
+            args: Args = {"channel": thread.channel, "user": user, **ephemeral_content(text, buttons if last else ())}
             if thread.root:
                 args["thread_ts"] = thread.root
             await self.client.call("chat.postEphemeral", args, thread=thread.root)
 
     async def post_card(self, card: ApprovalCard, *, key: str) -> str:
-        content = {"text": card_text(card), "blocks": card_blocks(card)}
-        return await self._poster.post(card.approval.thread, content, key=key)
+        return await self._poster.post(card.approval.thread, card_content(card), key=key)
 
     async def update_card(self, card: ApprovalCard, ts: str) -> None:
-        content = {"text": card_text(card), "blocks": card_blocks(card)}
         thread = card.approval.thread
-        await self._poster.update(thread.channel, ts, content, root=thread.root)
+        await self._poster.update(thread.channel, ts, card_content(card), root=thread.root)
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         await self._statuses.set(thread, status)
 
-    # --- looking
+    # --- lookups
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
         return await self._sent.read_thread(thread, limit=limit, after=after)
@@ -135,46 +133,49 @@ class SlackChat:
             return None
         return str(response.get("permalink") or "") or None
 
-    async def _add_end_note(self, channel: str, ts: str, word: str) -> None:
-        """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
+    async def _add_end_note(self, channel: str, ts: str, note: str) -> None:
+        """Add a note to a message that is not an open stream, below its blocks. Raise ChatError."""
         message = await self._sent.read_message(channel, ts)
         if message is None:
             raise ChatError("message_not_found")
-        if as_posted(message, self.me).text.rstrip("_— \n").endswith(word):
-            return  # the call that closed it had its effect, only its answer was lost
-        content = marked_content(message, word)
+        if as_posted(message, self.me).text.rstrip("_— \n").endswith(note):
+            return  # the call that closed the stream added it, only its response was lost
         try:
-            await self._poster.update(channel, ts, content)
+            await self._poster.update(channel, ts, with_end_note(message, note))
         except ChatError as error:
             if is_transient(error) or error.code == "streaming_state_conflict":
                 raise
-            log.info("a message could not be marked as interrupted: %s", error.code)
+            log.info("interrupted message not marked", extra={"reason": error.code})
 
 
-def private_content(markdown: str, buttons: Sequence[Button]) -> Args:
-    """Return the content of an answer that one person sees, with its buttons."""
+def card_content(card: ApprovalCard) -> Args:
+    return {"text": card_text(card), "blocks": card_blocks(card)}
+
+
+def ephemeral_content(markdown: str, buttons: Sequence[Button]) -> Args:
+    """Return the content of an ephemeral message with its buttons."""
     if not buttons:
         return {"markdown_text": markdown}
-    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, buttons)}
+    return {"text": shorten(markdown, 300), "blocks": ephemeral_blocks(markdown, buttons)}
 
 
-def marked_content(message: dict[str, Any], word: str) -> Args:
-    """Return the content of a message with a word on its end: no button waits behind it, no card is at work."""
-    line = context(escape(f"— {word} —"))
-    blocks = [_ended(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+def with_end_note(message: dict[str, Any], note: str) -> Args:
+    """Return the content of a message with a note at its end, without buttons and with its open cards failed."""
+    line = context(escape(f"— {note} —"))
+    blocks = [_with_card_closed(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
     text = str(message.get("text") or "")[:700]
     if not blocks:
         blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
-    return {"text": f"{text}\n— {word} —", "blocks": [*blocks, line]}
+    return {"text": f"{text}\n— {note} —", "blocks": [*blocks, line]}
 
 
-def _ended(block: dict[str, Any]) -> dict[str, Any]:
-    at_work = block.get("type") == "task_card" and block.get("status") == "in_progress"
-    return block | {"status": "error"} if at_work else block
+def _with_card_closed(block: dict[str, Any]) -> dict[str, Any]:
+    is_open = block.get("type") == "task_card" and block.get("status") == "in_progress"
+    return block | {"status": "error"} if is_open else block
 
 
 def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
-    """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
+    """Read users.info. `external`: of another organization, and everybody of whom Slack does not name one."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
     grid = user.get("enterprise_user") or {}
@@ -194,7 +195,7 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
 
 
 def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
-    """Read conversations.info; what is not plainly public counts as private."""
+    """Read conversations.info; a channel that is not certainly public counts as private."""
     kind: PlaceKind = "private"
     if channel.get("is_im"):
         kind = "im"

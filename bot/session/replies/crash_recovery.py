@@ -1,4 +1,4 @@
-"""What Hermes owes to Slack beside live answers: notices, whispers, and what an earlier process left undelivered."""
+"""Deliveries that an earlier process left unfinished: looked up in Slack, and completed."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -131,7 +131,7 @@ async def _end_answer(
             await services.chat.close_stream(thread.channel, message.ts, word if marks else "", still)
     if text is not None and not whole:
         # Under another key: this one may stand on a part of it already.
-        await services.chat.post(thread, text, key=anew, standing={p.part for p in ours if p.key == anew})
+        await services.chat.post(thread, text, key=anew, sent_parts={p.part for p in ours if p.key == anew})
     elif reason is not None and not ours:
         await services.chat.post(thread, word, key=key)
     return DeliveryState.SENT if said else DeliveryState.REPLACED

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
-from bot.slack.render.block_kit import answer_blocks, fallback_text, stop_button
+from bot.slack.render.block_kit import fallback_text, reply_blocks, stop_button
 from bot.slack.reply.reply_content import Item, ShownContent
 from bot.slack.reply.reply_context import ReplyContext
 from bot.slack.sent_messages import delivery_metadata
@@ -79,4 +79,4 @@ class EditedMessage:
         if not text and (working or not lines):
             text = say("voice.working", locale) if working else "…"
         stop = stop_button(self._spec.thread.root, locale) if working else None
-        return {"text": fallback_text(text, lines), "blocks": answer_blocks(text, lines, stop=stop)}
+        return {"text": fallback_text(text, lines), "blocks": reply_blocks(text, lines, stop=stop)}

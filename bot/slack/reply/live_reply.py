@@ -51,14 +51,14 @@ class LiveReply:
 
     # --- closing
 
-    async def finish(self, whole: str, status: SessionStatus = "active") -> None:
+    async def finish(self, text: str, status: SessionStatus = "active") -> None:
         await self._stop_sender()
-        self._pending.complete(whole)
+        self._pending.complete(text)
         await self._end(status, self._deliver(status, self._context.timing.backoff))
 
-    async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
+    async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
         await self._stop_sender()
-        await self._end(status, self._end_early(status, word))
+        await self._end(status, self._end_early(status, note))
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
         await self._stop_sender()

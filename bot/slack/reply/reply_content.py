@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.ports import TaskStatus
-from bot.slack.render.slack_text import neutral, shorten
+from bot.slack.render.slack_text import neutralize_mentions, shorten
 from bot.slack.render.split_markdown import cut, releasable
 from bot.texts import say
 
@@ -71,9 +71,9 @@ class PendingContent:
 
     def set_card(self, card: TaskCard) -> None:
         """Add or update a card. A new one waits for the end of the growing text, which it would split."""
-        title = shorten(neutral(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
+        title = shorten(neutralize_mentions(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
         has_output = card.output and card.output.strip()
-        output = shorten(neutral(card.output or ""), CARD_TEXT_LIMIT) if has_output else None
+        output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) if has_output else None
         waits = bool(self.step_text) and card.key not in self._placed
         (self._later if waits else self._queue).append(TaskCard(card.key, title, card.status, output))
         if not waits:
@@ -156,13 +156,13 @@ class PendingContent:
             return True
         at = cut(rest[:ready], left, shown + taken) if ready else 0
         if at:
-            items.append(Text(neutral(self.step_text, self._taken, self._taken + at), self._step))
+            items.append(Text(neutralize_mentions(self.step_text, self._taken, self._taken + at), self._step))
             self._taken += at
         return at < ready
 
     def _release(self) -> None:
         if self._taken < len(self.step_text):
-            self._queue.append(Text(neutral(self.step_text, self._taken), self._step))
+            self._queue.append(Text(neutralize_mentions(self.step_text, self._taken), self._step))
             self._taken = len(self.step_text)
         self._place_cards()
 

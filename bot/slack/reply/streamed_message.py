@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
-from bot.slack.render.block_kit import answer_blocks, fallback_text
+from bot.slack.render.block_kit import fallback_text, reply_blocks
 from bot.slack.reply.reply_content import Item, ShownContent, as_chunks, end_note, task_card_blocks, text_of
 from bot.slack.reply.reply_context import ReplyContext
 from bot.slack.sent_messages import as_posted, delivery_metadata
@@ -167,9 +167,9 @@ class StreamedMessage:
         content = self.content.plus(items)
         lines = content.card_lines()
         text = fallback_text(content.text, lines)
-        forms = [answer_blocks(content.text, lines)]
+        forms = [reply_blocks(content.text, lines)]
         if lines:  # as cards first; where Slack refuses these, as lines
-            forms.insert(0, [*task_card_blocks(content.cards.values()), *answer_blocks(content.text)])
+            forms.insert(0, [*task_card_blocks(content.cards.values()), *reply_blocks(content.text)])
         try:
             for blocks in forms:
                 if not blocks:

@@ -1,4 +1,4 @@
-"""SlackChat in the simulator: posts, whispers, cards, statuses, look-ups."""
+"""SlackChat in the simulator: posts, ephemeral messages, cards, statuses, look-ups."""
 
 import asyncio
 from dataclasses import replace
@@ -86,8 +86,8 @@ async def test_a_thread_without_a_root_is_the_channel_itself(stage: Stage) -> No
     assert (seen.ts, seen.thread_ts) == (ts, None)
 
 
-async def test_a_whisper_is_seen_by_one(stage: Stage) -> None:
-    await stage.chat.whisper(stage.thread, "U0BEN", "Only you, **Ben**")
+async def test_an_ephemeral_message_is_seen_by_one(stage: Stage) -> None:
+    await stage.chat.post_ephemeral(stage.thread, "U0BEN", "Only you, **Ben**")
     assert [m.text for m in stage.sim.ephemerals("U0BEN")] == ["Only you, **Ben**"]
     assert stage.sim.ephemerals("U0ANA") == []
 

@@ -28,9 +28,9 @@ from bot.session.intake.event_intake import EventIntake
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.model_call.prompt import prompt_version
 from bot.session.services import EngineRules, Services
+from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
-from bot.slack.web_api import bot_token_problem
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_mode import Socket, SocketError, check_app_token
 from storage import approvals, inbox, memory_events

@@ -1,11 +1,11 @@
 """The interfaces to Slack and to the model. Tests pass in their own; everything else is called directly."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from storage.records import Approval, Thread
-from tools.context import ModelCall, ToolChat
+from tools.context import ModelCall, Posted, ToolChat
 
 TaskStatus = Literal["in_progress", "complete", "error"]
 SessionStatus = Literal["processing", "active", "suspended", "closed"]
@@ -43,7 +43,7 @@ class Click:
 
 @dataclass(frozen=True, slots=True)
 class ReplySpec:
-    """Where and for whom an answer is written. `key` marks its messages, so that they are recognised after a crash."""
+    """Where and for whom a reply is written. `key`: of the delivery, in the metadata of its messages."""
 
     thread: Thread
     recipient: str
@@ -53,74 +53,86 @@ class ReplySpec:
 
 
 class PartKeeper(Protocol):
-    """Told about each message of an answer: before it is opened, and with its ts at once after."""
+    """Records each message of a reply: before it is opened, and its ts right afterwards."""
 
     async def opening(self, part: int) -> None: ...
     def opened(self, part: int, ts: str) -> None: ...
 
 
 class Reply(Protocol):
-    """The live answer of one turn. Feeding never waits for Slack; failures show at `finish`."""
+    """The live reply of one turn. Adding content never waits for Slack; `finish` raises what failed."""
 
     def text(self, delta: str) -> None:
         """Add model text."""
 
     def restart(self) -> None:
-        """The text of the current step was broken off: mark what is shown as interrupted; a whole answer follows."""
+        """The model's stream of the current step broke off: its text is marked as interrupted, a new one follows."""
 
     def task(self, key: str, title: str, status: TaskStatus, output: str | None = None) -> None:
         """Show or update one tool's task card."""
 
     def end_step(self) -> None:
-        """The text so far belongs to a step with tool calls and is committed; what follows is a new paragraph."""
+        """The text so far belongs to a step with tool calls and is committed. What follows is a new paragraph."""
 
     @property
     def shown(self) -> str:
-        """The text of the current step so far, as fed."""
+        """The text of the current step so far, as it was added."""
 
-    async def finish(self, whole: str, status: SessionStatus = "active") -> None:
-        """Deliver the last step's text completely; call only after its entry is committed.
+    async def finish(self, text: str, status: SessionStatus = "active") -> None:
+        """Deliver the complete text of the last step; call it only after its entry is committed.
 
-        Waits for what passes (429, server errors, no connection) and goes from stream to edit to new message. Raises
-        ChatError: "stopped_by_user" when a person stopped the stream first (call `interrupt` next); `uncertain` when
-        the text may stand there all the same. It may be called again with the same text.
+        Transient errors (429, server errors, no connection) are tried again. Where Slack refuses the stream, the
+        message is edited; where it refuses the edit, a new message is posted.
+
+        Raise ChatError: "stopped_by_user" if a person stopped the stream first (call `interrupt` next); `uncertain` if
+        Slack may show the text nevertheless. It may be called again with the same text.
         """
 
-    async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
-        """Close the message with a short word on why it ends here, or post the word. Raises ChatError.
+    async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
+        """Close the message with a short note on why it ends here, or post the note. Raise ChatError.
 
-        The text fed so far is shown whole, for that is what is recorded; open cards are closed as failed, with it.
+        All text added so far is shown, because it is recorded. Open cards are closed as failed, with the note.
         """
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
-        """Close what is open because the session goes to rest with open approvals. Raises ChatError.
+        """Close the message because the turn waits for approvals. Raise ChatError.
 
-        The text fed so far must be committed: it is shown whole. Open cards are closed with "waits for a decision".
+        The text added so far must be committed: all of it is shown. Open cards end with "waits for a decision".
         """
 
     async def close(self) -> None:
-        """Let go without a word (shutdown): flush, stop the stream, wait for the sender task. Never raises."""
+        """Stop the stream without a note (shutdown), and wait for the sender task. Never raises."""
 
 
 class Chat(ToolChat, Protocol):
-    """Slack, outward. Methods raise ChatError unless they say otherwise; each has a timeout of its own."""
+    """Everything Hermes does in Slack. Methods raise ChatError unless they say otherwise; each has its own timeout."""
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
-    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
-        """Post what only `user` sees, in the thread, with buttons under it."""
+    async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        """Post a message that only `user` sees, in the thread, with buttons below it."""
 
     async def post_card(self, card: "ApprovalCard", *, key: str) -> str:
         """Post an approval card; return its ts."""
 
     async def update_card(self, card: "ApprovalCard", ts: str) -> None: ...
+    async def find_sent(
+        self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
+    ) -> list[Posted]:
+        """Return our messages in the thread that belong to one of these deliveries, oldest first.
+
+        A message belongs to the delivery whose key is in its metadata. A stream gets its metadata only when it is
+        stopped: with `recorded`, our messages without metadata count too, except those whose ts is in it.
+        `after`: the ts after which to look; None: the complete thread.
+        """
+
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
-        """Show the session's status. Never raises: a status failure must not fail a turn."""
+        """Show the session's status. Never raises: a failure must not fail the turn."""
 
-    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
-        """Stop a stream left open by an earlier process and mark it with `word`; twice does no harm.
+    async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
+        """Stop a stream that an earlier process left open and add `note` at its end. Idempotent.
 
-        `open_calls`, as id and name, were at work then: their task cards must not stay so for ever.
-        A message that is no open stream is marked by an edit, and loses its buttons.
+        `open_calls`: id and name of the calls that were running then; their task cards are closed as failed.
+        A message that is not an open stream gets the note by an edit, and loses its buttons.
         """
 
 

@@ -50,11 +50,11 @@ class ModelCall:
 class ToolChat(Protocol):
     """The part of Slack that tools use. Methods raise ChatError unless they say otherwise."""
 
-    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
+    async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
         """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
 
-        A message whose response was lost is looked for by `key` and its part before it is posted again. Parts in
-        `standing` are already in Slack and are left out.
+        A message whose response was lost is looked up by `key` and its part before it is posted again. Parts in
+        `sent_parts` are already in Slack and are left out.
         """
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...

@@ -21,8 +21,8 @@ from bot.mcp_servers import check_servers, rules_without_tool, server_problems, 
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError
 from bot.simulator.settings import app_of, installed_manifest
+from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.slack_chat import SlackChat
-from bot.slack.web_api import bot_token_problem
 from handlers.socket_mode import SocketError, check_app_token
 from storage.database import Database, StorageError
 from storage.migrate import HEAD, revision
@@ -129,7 +129,7 @@ async def _slack(config: Config) -> list[Finding]:
     except ChatError as error:
         return [Finding("bot token", False, bot_token_problem(error, config.slack_api_url))]
     try:
-        me, granted, slack_time = chat.me, chat.client.granted, chat.client.first_ts
+        me, granted, slack_time = chat.me, chat.client.scopes, chat.client.first_ts
     finally:
         await chat.close()
     accepted = Finding("bot token", True, f"is accepted (user {me.user} in team {me.team})")

@@ -1,22 +1,20 @@
-"""The session's status shown in Slack: one write at a time per thread, the latest wins, a failure is never felt."""
+"""The status that Slack shows for a session: one call at a time per thread, in order; a failure is only logged."""
 
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager
 
 from bot.ports import SessionStatus
-from bot.slack.slack_errors import passing
-from bot.slack.web_api import SlackClient
+from bot.slack.rate_limited_client import KeyedLocks, SlackClient, with_retries
+from bot.slack.slack_errors import is_transient
 from storage.records import Thread
 from tools.context import ChatError
 
-REMEMBERED = 2_000
-AGAIN_SECONDS = 0.5  # a status that was lost on the way would stand for ever
-LONGEST = 8.0  # seconds that a mere status may hold up what comes after it in its thread
-# A workspace, or an app, that has no agent sessions answers with one of these.
+MAX_REMEMBERED = 2_000
+RETRY_SECONDS = 0.5  # a status that was lost on the way would be shown until the next one
+MAX_SECONDS = 8.0  # that one attempt may delay what comes after it in its thread
+# A workspace, or an app, without agent sessions answers with one of these.
 UNSUPPORTED = frozenset(
     {
         "unknown_method",
@@ -35,80 +33,50 @@ UNSUPPORTED_HERE = frozenset({"channel_type_not_supported", "method_not_supporte
 log = logging.getLogger("bot.slack")
 
 
-@dataclass(slots=True)
-class _Line:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    asked: int = 0  # number of the newest wish
-    users: int = 0
-
-
-class StatusBoard:
-    """Sets statuses through agents.sessions.setStatus, or notes those that a stream call sets along with its work."""
+class SessionStatuses:
+    """Sets statuses through agents.sessions.setStatus, and records those that stream calls set."""
 
     def __init__(self, client: SlackClient) -> None:
         self._client = client
-        self._lines: dict[Thread, _Line] = {}
+        self._locks = KeyedLocks()
         self._shown: OrderedDict[Thread, SessionStatus] = OrderedDict()
-        self._without: set[str] = set()  # channels without sessions; "" stands for all
+        self._unsupported: set[str] = set()  # channels without sessions; "" means all of them
 
     async def set(self, thread: Thread, status: SessionStatus) -> None:
-        """Show a status, unless it is shown already or a newer wish came in meanwhile. Never raises."""
-        async with self.turn(thread) as newest:
-            if newest() and self._shown.get(thread) != status and not self._without & {"", thread.channel}:
+        """Show a status unless it is shown already. Never raises."""
+        async with self.lock(thread):
+            if self._shown.get(thread) != status and not self._unsupported & {"", thread.channel}:
                 await self._send(thread, status)
 
-    @asynccontextmanager
-    async def turn(self, thread: Thread) -> AsyncIterator["_Newest"]:
-        """Hold the thread's line: what is sent inside overtakes nothing and is overtaken by nothing."""
-        line = self._lines.setdefault(thread, _Line())
-        line.asked += 1
-        line.users += 1
-        try:
-            async with line.lock:
-                yield _Newest(line, line.asked)
-        finally:
-            line.users -= 1
-            if line.users == 0:
-                del self._lines[thread]
+    def lock(self, thread: Thread) -> AbstractAsyncContextManager[None]:
+        """Return the lock of a thread's status; stream calls that set one hold it."""
+        return self._locks.lock(thread)
 
-    def noted(self, thread: Thread, status: SessionStatus | None) -> None:
-        """Take note of a status that came with another call; None means that it is no longer known."""
+    def record(self, thread: Thread, status: SessionStatus) -> None:
+        """Record a status that another call has set."""
         self._shown.pop(thread, None)
-        if status is not None:
-            self._shown[thread] = status
-            if len(self._shown) > REMEMBERED:
-                self._shown.popitem(last=False)
+        self._shown[thread] = status
+        if len(self._shown) > MAX_REMEMBERED:
+            self._shown.popitem(last=False)
 
     async def _send(self, thread: Thread, status: SessionStatus) -> None:
         args = {"channel_id": thread.channel, "thread_ts": thread.root, "status": status}
-        self.noted(thread, None)
-        for wait in (AGAIN_SECONDS, None):
-            try:
-                async with asyncio.timeout(LONGEST):
-                    await self._client.call("agents.sessions.setStatus", args, thread=thread.root, patience=LONGEST)
-            except TimeoutError:
-                log.info("the status of a thread in %s took too long to show", thread.channel)
-                return
-            except ChatError as error:
-                if error.code in UNSUPPORTED:
-                    self._without.add("")
-                elif error.code in UNSUPPORTED_HERE:
-                    self._without.add(thread.channel)
-                log.info("the status of a thread in %s could not be shown: %s", thread.channel, error.code)
-                if wait is None or not passing(error):
-                    return
-            else:
-                self.noted(thread, status)
-                return
-            await asyncio.sleep(wait)
+        self._shown.pop(thread, None)
 
+        async def attempt() -> None:
+            async with asyncio.timeout(MAX_SECONDS):
+                await self._client.call("agents.sessions.setStatus", args, thread=thread.root, max_wait=MAX_SECONDS)
 
-@dataclass(frozen=True, slots=True)
-class _Newest:
-    """Tells whether no newer wish stands in line."""
-
-    line: _Line
-    number: int
-
-    def __call__(self) -> bool:
-        return self.line.asked == self.number
+        try:
+            await with_retries(attempt, (RETRY_SECONDS,), is_transient)
+            self.record(thread, status)
+            return
+        except TimeoutError:
+            reason = "timeout"
+        except ChatError as error:
+            reason = error.code
+            if reason in UNSUPPORTED:
+                self._unsupported.add("")
+            elif reason in UNSUPPORTED_HERE:
+                self._unsupported.add(thread.channel)
+        log.info("status not shown", extra={"channel": thread.channel, "reason": reason})

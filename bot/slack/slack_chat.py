@@ -1,25 +1,22 @@
-"""Chat on Slack's Web API: posts, cards, statuses, look-ups, and the answers of turns."""
+"""Chat on Slack's Web API: messages, approval cards, statuses, lookups, and the replies of turns."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
-from bot.slack.message_posting import Poster, posted
-from bot.slack.rate_limiter import Limiter
-from bot.slack.render.block_kit import card_blocks, card_text, context, private_blocks
-from bot.slack.render.slack_text import escape, neutral, shorten
+from bot.slack.message_posting import MessagePoster
+from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
+from bot.slack.render.block_kit import card_blocks, card_text, context, ephemeral_blocks
+from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.slack.render.split_markdown import split
-from bot.slack.reply.desk import Desk, Pace
 from bot.slack.reply.live_reply import LiveReply
-from bot.slack.reply.open_message import mark
-from bot.slack.reply.outbox import Item, Task
-from bot.slack.reply.stream_chunks import chunks
-from bot.slack.session_status import StatusBoard
-from bot.slack.slack_errors import ENDED, STOPPED, passing
-from bot.slack.web_api import Args, Identity, SlackClient
+from bot.slack.reply.reply_content import Item, TaskCard, as_chunks, end_note
+from bot.slack.reply.reply_context import ReplyContext, ReplyTiming
+from bot.slack.sent_messages import SentMessages, as_posted
+from bot.slack.session_status import SessionStatuses
+from bot.slack.slack_errors import ENDED, STOPPED, is_lost, is_transient
 from storage.records import Person, Place, PlaceKind, Thread
 from tools.context import ChatError, Clock, Posted
 from tools.text_cleanup import storable
@@ -30,157 +27,155 @@ log = logging.getLogger("bot.slack")
 
 
 class SlackChat:
-    """`bot.ports.Chat` for one workspace. Make it with `await SlackChat.open(…)`, end it with `await close()`."""
+    """Implements `bot.ports.Chat` for one workspace. Create it with `SlackChat.open(…)`, end it with `close()`."""
 
     def __init__(
-        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, pace: Pace | None = None
+        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, timing: ReplyTiming | None = None
     ) -> None:
         self.client = client
         self.me = me
         self._clock = clock
-        pace = pace or Pace()
-        self._poster = Poster(client, me, pace.backoff[:2])
-        self._poster.newest = client.first_ts
-        self._board = StatusBoard(client)
-        self._desk = Desk(client, self._poster, self._board, clock, pace)
+        self._timing = timing or ReplyTiming()
+        self._sent = SentMessages(client, me)
+        self._poster = MessagePoster(client, self._sent, self._timing.backoff[:2])
+        self._statuses = SessionStatuses(client)
+        self._context = ReplyContext(client, self._sent, self._poster, self._statuses, clock, self._timing)
 
     @classmethod
     async def open(
-        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, pace: Pace | None = None
+        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, timing: ReplyTiming | None = None
     ) -> "SlackChat":
-        """Check the token with auth.test and return the chat. Raises ChatError: "invalid_auth", "unreachable", …"""
-        client = SlackClient(token, base_url, Limiter(time.monotonic))
+        """Check the token with auth.test and return the chat. Raise ChatError: "invalid_auth", "unreachable", …"""
+        client = SlackClient(token, base_url, RateLimiter(time.monotonic))
         try:
-            me = Identity.of(await client.call("auth.test", {}))
-            return cls(client, me, clock=clock, pace=pace)
+            me = Identity.from_auth_test(await client.call("auth.test", {}))
+            return cls(client, me, clock=clock, timing=timing)
         except BaseException:
             await client.close()
             raise
 
     async def close(self) -> None:
-        """Close the connections; call after every reply was closed."""
+        """Close the connections. Call it after every reply was closed."""
         await self.client.close()
 
-    # --- answers
+    # --- replies
 
     def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
-        return LiveReply(self._desk, spec, keeper)
+        return LiveReply(self._context, spec, keeper)
 
-    async def close_stream(self, channel: str, ts: str, word: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
+    async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}
-        items: list[Item] = [Task(key, name, "error", word or None) for key, name in open_calls]
-        if word:
-            items.append(mark(word))
+        items: list[Item] = [TaskCard(key, name, "error", note or None) for key, name in open_calls]
+        if note:
+            items.append(end_note(note))
         if items:
-            args["chunks"] = chunks(items)
-        backoff = self._desk.pace.backoff
-        for wait in (*backoff[:2], None):
-            try:
-                await self.client.call("chat.stopStream", args)
-                return
-            except ChatError as error:
-                if error.code == STOPPED or (error.code in ENDED and error.code != "message_not_found"):
-                    break
-                if wait is None or not (error.uncertain or error.code == "unreachable"):
-                    raise
-            await asyncio.sleep(wait)
-        if word:
-            await self._append_word(channel, ts, word)
+            args["chunks"] = as_chunks(items)
+        try:
+            await with_retries(lambda: self.client.call("chat.stopStream", args), self._timing.backoff[:2], is_lost)
+        except ChatError as error:
+            if error.code == "message_not_found" or error.code not in ENDED | {STOPPED}:
+                raise
+            if note:
+                await self._add_end_note(channel, ts, note)
 
     # --- messages
 
-    async def post(self, thread: Thread, markdown: str, *, key: str, standing: Collection[int] = ()) -> list[str]:
+    async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
         found = []
-        for part, text in enumerate(split(neutral(markdown))):
-            if part in standing:
+        for part, text in enumerate(split(neutralize_mentions(markdown))):
+            if part in sent_parts:
                 continue
             found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
         return found
 
-    async def whisper(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
-        texts = split(neutral(markdown))
+    async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
+        texts = split(neutralize_mentions(markdown))
         for part, text in enumerate(texts):
             last = part == len(texts) - 1
-            args: Args = {"channel": thread.channel, "user": user, **private_content(text, buttons if last else ())}
+            args: Args = {"channel": thread.channel, "user": user, **ephemeral_content(text, buttons if last else ())}
             if thread.root:
                 args["thread_ts"] = thread.root
             await self.client.call("chat.postEphemeral", args, thread=thread.root)
 
     async def post_card(self, card: ApprovalCard, *, key: str) -> str:
-        content = {"text": card_text(card), "blocks": card_blocks(card)}
-        return await self._poster.post(card.approval.thread, content, key=key)
+        return await self._poster.post(card.approval.thread, card_content(card), key=key)
 
     async def update_card(self, card: ApprovalCard, ts: str) -> None:
-        content = {"text": card_text(card), "blocks": card_blocks(card)}
         thread = card.approval.thread
-        await self._poster.update(thread.channel, ts, content, root=thread.root)
+        await self._poster.update(thread.channel, ts, card_content(card), root=thread.root)
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
-        await self._board.set(thread, status)
+        await self._statuses.set(thread, status)
 
-    # --- looking
+    # --- lookups
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
-        return await self._poster.read(thread, limit=limit, after=after)
+        return await self._sent.read_thread(thread, limit=limit, after=after)
+
+    async def find_sent(
+        self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
+    ) -> list[Posted]:
+        return await self._sent.find(thread, keys, after=after, recorded=recorded)
 
     async def person(self, team: str, user: str) -> Person:
-        answer = await self.client.read("users.info", {"user": user, "include_locale": True})
-        return person_of(answer.get("user") or {}, team, user, self._clock())
+        response = await self.client.read("users.info", {"user": user, "include_locale": True})
+        return person_of(response.get("user") or {}, team, user, self._clock())
 
     async def place(self, team: str, channel: str) -> Place:
-        answer = await self.client.read("conversations.info", {"channel": channel})
-        return place_of(answer.get("channel") or {}, team, channel)
+        response = await self.client.read("conversations.info", {"channel": channel})
+        return place_of(response.get("channel") or {}, team, channel)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         try:
-            answer = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, patience=3.0)
+            response = await self.client.read("chat.getPermalink", {"channel": channel, "message_ts": ts}, max_wait=3.0)
         except ChatError as error:
-            log.info("no permalink: %s", error.code)
+            log.info("no permalink", extra={"reason": error.code})
             return None
-        return str(answer.get("permalink") or "") or None
+        return str(response.get("permalink") or "") or None
 
-    async def _append_word(self, channel: str, ts: str, word: str) -> None:
-        """Mark a message that is no open stream: its blocks stay, the word comes below. Raises ChatError."""
-        window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
-        answer = await self.client.read("conversations.replies", window)
-        message = next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+    async def _add_end_note(self, channel: str, ts: str, note: str) -> None:
+        """Add a note to a message that is not an open stream, below its blocks. Raise ChatError."""
+        message = await self._sent.read_message(channel, ts)
         if message is None:
             raise ChatError("message_not_found")
-        if posted(message, self.me).text.rstrip("_— \n").endswith(word):
-            return  # the call that closed it had its effect, only its answer was lost
-        content = marked_content(message, word)
+        if as_posted(message, self.me).text.rstrip("_— \n").endswith(note):
+            return  # the call that closed the stream added it, only its response was lost
         try:
-            await self._poster.update(channel, ts, content)
+            await self._poster.update(channel, ts, with_end_note(message, note))
         except ChatError as error:
-            if passing(error) or error.code == "streaming_state_conflict":
+            if is_transient(error) or error.code == "streaming_state_conflict":
                 raise
-            log.info("a message could not be marked as interrupted: %s", error.code)
+            log.info("interrupted message not marked", extra={"reason": error.code})
 
 
-def private_content(markdown: str, buttons: Sequence[Button]) -> Args:
-    """Return the content of an answer that one person sees, with its buttons."""
+def card_content(card: ApprovalCard) -> Args:
+    return {"text": card_text(card), "blocks": card_blocks(card)}
+
+
+def ephemeral_content(markdown: str, buttons: Sequence[Button]) -> Args:
+    """Return the content of an ephemeral message with its buttons."""
     if not buttons:
         return {"markdown_text": markdown}
-    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, buttons)}
+    return {"text": shorten(markdown, 300), "blocks": ephemeral_blocks(markdown, buttons)}
 
 
-def marked_content(message: dict[str, Any], word: str) -> Args:
-    """Return the content of a message with a word on its end: no button waits behind it, no card is at work."""
-    line = context(escape(f"— {word} —"))
-    blocks = [_ended(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+def with_end_note(message: dict[str, Any], note: str) -> Args:
+    """Return the content of a message with a note at its end, without buttons and with its open cards failed."""
+    line = context(escape(f"— {note} —"))
+    blocks = [_with_card_closed(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
     text = str(message.get("text") or "")[:700]
     if not blocks:
         blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
-    return {"text": f"{text}\n— {word} —", "blocks": [*blocks, line]}
+    return {"text": f"{text}\n— {note} —", "blocks": [*blocks, line]}
 
 
-def _ended(block: dict[str, Any]) -> dict[str, Any]:
-    at_work = block.get("type") == "task_card" and block.get("status") == "in_progress"
-    return block | {"status": "error"} if at_work else block
+def _with_card_closed(block: dict[str, Any]) -> dict[str, Any]:
+    is_open = block.get("type") == "task_card" and block.get("status") == "in_progress"
+    return block | {"status": "error"} if is_open else block
 
 
 def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
-    """Read users.info. `external`: of another organisation; a person about whom nothing is known is that too."""
+    """Read users.info. `external`: of another organization, and everybody of whom Slack does not name one."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
     grid = user.get("enterprise_user") or {}
@@ -200,7 +195,7 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
 
 
 def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
-    """Read conversations.info; what is not plainly public counts as private."""
+    """Read conversations.info; a channel that is not certainly public counts as private."""
     kind: PlaceKind = "private"
     if channel.get("is_im"):
         kind = "im"

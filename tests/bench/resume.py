@@ -38,9 +38,9 @@ class WatchedChat(SlackChat):
         self._note(spec.thread.root)
         return super().reply(spec, keeper)
 
-    async def read_thread(self, thread: Any, *, limit: int, after: str | None = None) -> Any:
+    async def find_sent(self, thread: Any, *args: Any, **options: Any) -> Any:
         self._note(thread.root)
-        return await super().read_thread(thread, limit=limit, after=after)
+        return await super().find_sent(thread, *args, **options)
 
     def _note(self, root: str) -> None:
         if root not in self.begun:

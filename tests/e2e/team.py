@@ -136,7 +136,7 @@ class Team:
         await self.until(look)
 
     async def told(self, user: str, words: str, channel: str = GENERAL) -> Seen:
-        """Wait until a person was whispered these words."""
+        """Wait until a person received these words in an ephemeral message."""
         found: Seen = await self.until(
             lambda: next((w for w in self.sim.ephemerals(user, channel) if words in w.text), None)
         )

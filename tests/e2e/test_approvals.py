@@ -1,5 +1,7 @@
 """Nothing risky happens without a yes from a person who may give it, to exactly the call that was shown."""
 
+import pytest
+
 from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.team import ANA, BEN, CHO, GENERAL, Clock, Team
@@ -55,6 +57,20 @@ async def test_the_wrong_person_is_told_so_and_changes_nothing(team: Team, works
     await team.told(BEN, say("approval.not_yours", "en"))
     assert team.cards(root)[0].buttons
     assert workshop.begun == []
+
+
+@pytest.mark.parametrize("action", ["hermes_run_again", "hermes_worked", "hermes_skip"])
+async def test_a_button_of_the_other_kind_of_card_approves_nothing(team: Team, workshop: Workshop, action: str) -> None:
+    team.model.reply(calls(DEPLOY), text("Deployed."))
+    root = await team.mention("deploy the shop")
+    [card] = await team.open_cards(root)
+    await team.click(card, action, stale=True, value=card.button(APPROVE).value)
+    await team.told(ANA, say("approval.unknown", "en-US"))
+    assert workshop.begun == []
+    [still_open] = await team.open_cards(root)
+    await team.click(still_open, APPROVE)
+    assert await team.answer(root, lambda said: "Deployed." in said)
+    assert workshop.done == ["deploy shop 7"]
 
 
 async def test_a_second_click_changes_nothing(team: Team, workshop: Workshop) -> None:

@@ -50,7 +50,7 @@ async def test_hermes_speaks_chinese_with_those_who_do(team: Team) -> None:
     await team.shown(card, "已被")
 
 
-async def test_a_whisper_to_someone_never_seen_is_in_their_language(team: Team) -> None:
+async def test_an_ephemeral_message_to_someone_never_seen_is_in_their_language(team: Team) -> None:
     team.model.reply(calls(("deploy", {"service": "shop"})))
     root = await team.mention("deploy")
     [card] = await team.open_cards(root)
@@ -110,7 +110,7 @@ async def test_a_memory_is_kept_as_it_was_typed(team: Team) -> None:
     assert team.said(root) == []
 
 
-async def test_in_a_thread_memory_is_a_whisper_with_working_buttons(team: Team) -> None:
+async def test_in_a_thread_memory_is_an_ephemeral_message_with_working_buttons(team: Team) -> None:
     root = await team.mention("hello")
     await team.answer(root)
     await team.mention("!memory add My tea is green", thread=root)

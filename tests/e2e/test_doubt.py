@@ -47,6 +47,21 @@ async def test_a_person_settles_what_became_of_a_lost_call(
     assert workshop.begun == ["deploy shop 7"]
 
 
+@pytest.mark.parametrize("action", ["hermes_approve", "hermes_deny"])
+async def test_a_button_of_the_other_kind_of_card_does_not_settle_a_lost_call(
+    start: Start, workshop: Workshop, action: str
+) -> None:
+    team, root, _ = await lost(start, workshop)
+    [card] = await team.open_cards(root)
+    await team.click(card, action, stale=True, value=card.button("hermes_worked").value)
+    await team.told(ANA, say("approval.unknown", "en-US"))
+    [still_open] = await team.open_cards(root)
+    assert len(team.model.requests) == 1
+    await team.click(still_open, "hermes_worked")
+    assert await team.answer(root, lambda said: "So that is that." in said)
+    assert workshop.begun == ["deploy shop 7"]
+
+
 async def test_run_again_runs_it_once_more(start: Start, workshop: Workshop) -> None:
     team, root, gate = await lost(start, workshop)
     [card] = await team.open_cards(root)

@@ -1,8 +1,4 @@
-"""What Hermes owes to Slack beside live answers: notices, whispers, and what an earlier process left undelivered.
-
-Only one process writes a thread, and each message of ours bears its delivery's key: a message of ours that is newer
-than an uncertain delivery and not recorded is that delivery.
-"""
+"""Deliveries that an earlier process left unfinished: looked up in Slack, and completed."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -71,18 +67,17 @@ def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover
 
 async def finish_deliveries(services: Services, found: Takeover) -> None:
     """Find out what of it reached Slack, and deliver what did not."""
+    deliveries_by_key = {key: [d for k, d in found.owed if k == key] for key, _ in found.owed}
     try:
-        posted = await services.chat.read_thread(found.session.thread, limit=200, after=found.after)
+        sent = {key: await _find_sent(services, found, key, parts) for key, parts in deliveries_by_key.items()}
     except ChatError as error:
         for key, delivery in found.owed:
             record_failure(services, key, delivery, error)
         return
     ends: dict[str, DeliveryState] = {}
-    for key in dict.fromkeys(k for k, _ in found.owed):
-        parts = [d for k, d in found.owed if k == key]
-        ours = [p for p in posted if p.ours and _is_of(p, key, parts, found.known)]
+    for key, parts in deliveries_by_key.items():
         try:
-            if (state := await _settle(services, found, key, parts, ours)) is not None:
+            if (state := await _settle(services, found, key, parts, sent[key])) is not None:
                 ends[key] = state
         except ChatError as error:
             record_failure(services, key, parts[0], error)
@@ -93,11 +88,12 @@ async def finish_deliveries(services: Services, found: Takeover) -> None:
         services.db.write_soon(deliveries.settle, key, state, services.now())
 
 
-def _is_of(posted: Posted, key: str, parts: list[Delivery], known: frozenset[str]) -> bool:
-    if posted.key is not None:
-        return posted.key in (key, key + AGAIN)
-    # One without a key is a stream that was not closed. Recorded ones are told apart by their ts.
-    return posted.ts not in known or any(posted.ts == d.ts for d in parts)
+async def _find_sent(services: Services, found: Takeover, key: str, parts: list[Delivery]) -> list[Posted]:
+    """Return the messages of one delivery that Slack shows already. Raise ChatError."""
+    if parts[0].kind == "whisper":
+        return []  # Slack lets nobody read an ephemeral message
+    others = found.known.difference(d.ts for d in parts if d.ts)
+    return await services.chat.find_sent(found.session.thread, {key, key + AGAIN}, after=found.after, recorded=others)
 
 
 async def _settle(
@@ -135,7 +131,7 @@ async def _end_answer(
             await services.chat.close_stream(thread.channel, message.ts, word if marks else "", still)
     if text is not None and not whole:
         # Under another key: this one may stand on a part of it already.
-        await services.chat.post(thread, text, key=anew, standing={p.part for p in ours if p.key == anew})
+        await services.chat.post(thread, text, key=anew, sent_parts={p.part for p in ours if p.key == anew})
     elif reason is not None and not ours:
         await services.chat.post(thread, word, key=key)
     return DeliveryState.SENT if said else DeliveryState.REPLACED

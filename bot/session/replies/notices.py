@@ -25,7 +25,7 @@ async def tell(services: Services, thread: Thread, user: str, key: str, **values
     except StorageError:
         locale = "en-US"
     try:
-        await services.chat.whisper(thread, user, say(key, locale, **values))
+        await services.chat.post_ephemeral(thread, user, say(key, locale, **values))
     except ChatError as error:
         log.info("ephemeral message not delivered", extra={"reason": error.code})
 
@@ -37,15 +37,15 @@ async def deliver_notices(services: Services, session: str) -> None:
             await deliver_notice(services, key, delivery)
 
 
-async def deliver_notice(services: Services, key: str, delivery: Delivery, standing: Collection[int] = ()) -> None:
-    """Deliver one message; `standing` are its parts that Slack already shows."""
+async def deliver_notice(services: Services, key: str, delivery: Delivery, sent_parts: Collection[int] = ()) -> None:
+    """Deliver one message; `sent_parts`: those that Slack shows already."""
     text = delivery.content["text"]
     try:
         if delivery.kind == "whisper":
             buttons = [Button(**b) for b in delivery.content.get("buttons", ())]
-            await services.chat.whisper(delivery.thread, delivery.content["user"], text, buttons)
+            await services.chat.post_ephemeral(delivery.thread, delivery.content["user"], text, buttons)
         else:
-            await services.chat.post(delivery.thread, text, key=key, standing=standing)
+            await services.chat.post(delivery.thread, text, key=key, sent_parts=sent_parts)
     except ChatError as error:
         record_failure(services, key, delivery, error)
         return

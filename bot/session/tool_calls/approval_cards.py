@@ -6,10 +6,10 @@ from bot.ports import ApprovalCard
 from bot.session.people_cache import PeopleCache
 from bot.session.services import Services
 from bot.texts import say
-from storage import approvals, ledger, sessions
+from storage import approvals, ledger
 from storage.database import Tx
 from storage.records import Approval
-from tools.context import ChatError, Posted
+from tools.context import ChatError
 
 log = logging.getLogger(__name__)
 # The card, its thread or its channel is no more (Slack: errors of chat.update and chat.postMessage).
@@ -39,14 +39,14 @@ async def show_cards(services: Services, session: str, *, check_thread: bool = F
     team = services.workspace.team
     # Not a mere read: that a card was posted may still be waiting for the next commit.
     cards = await services.db.write(read_cards, session, team, services.workspace.people)
-    posted = await _posted(services, session, cards) if check_thread else []
+    posted = await _find_posted(services, session, cards) if check_thread else {}
     whole = True
     for card in cards:
         approval = card.approval
         if posted is None and approval.message_ts is None:
             whole = False
             continue  # it may stand there: better late than twice
-        ts = approval.message_ts or next((p.ts for p in posted or () if p.key == approval.id), None)
+        ts = approval.message_ts or (posted or {}).get(approval.id)
         try:
             ts = await _show(services, card, ts)
         except ChatError as error:
@@ -79,16 +79,17 @@ def shown(tx: Tx, approval: Approval, ts: str | None) -> None:
         approvals.record_card(tx, approval.id, ts, approval.status if same else None)
 
 
-async def _posted(services: Services, session: str, cards: list[ApprovalCard]) -> list[Posted] | None:
-    """Return what stands in the thread: a card may have been posted by a process that did not live to record it.
+async def _find_posted(services: Services, session: str, cards: list[ApprovalCard]) -> dict[str, str] | None:
+    """Return ids and ts of the cards that Slack shows although they are not recorded; None if it cannot be read.
 
-    None: it cannot be told now.
+    An earlier process may have posted a card and ended before it recorded the ts.
     """
-    if all(c.approval.message_ts for c in cards):
-        return []
-    thread = (await services.db.read(sessions.load, session)).thread
+    unrecorded = [c.approval for c in cards if not c.approval.message_ts]
+    if not unrecorded:
+        return {}
     try:
-        return await services.chat.read_thread(thread, limit=200)
+        sent = await services.chat.find_sent(unrecorded[0].thread, {a.id for a in unrecorded}, after=None)
     except ChatError as error:
-        log.warning("cannot tell which cards stand in a thread", extra={"session": session, "reason": error.code})
+        log.warning("cannot tell which cards were posted", extra={"session": session, "reason": error.code})
         return None
+    return {message.key: message.ts for message in sent if message.key}

@@ -1,4 +1,4 @@
-"""Block Kit builders: plain dicts made from records, within Slack's limits (Slack: "Block Kit reference"). Pure."""
+"""Block Kit blocks built from records, within Slack's limits (Slack: "Block Kit reference"). Pure."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.ports import ApprovalCard, Button, CommandAnswer
-from bot.slack.render.slack_text import escape, neutral, shorten
+from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.texts import say
 from storage.records import Approval
 from tools.text_cleanup import storable
@@ -19,10 +19,11 @@ RUN_AGAIN, WORKED, SKIP = "hermes_run_again", "hermes_worked", "hermes_skip"
 STOP = "hermes_stop"
 
 SECTION_LIMIT = 3_000
-BLOCK_TEXT = 2_900  # of one preformatted block
+BLOCK_TEXT_LIMIT = 2_900  # of one preformatted block
 ARGUMENTS_LIMIT = 9_000  # all blocks of a message together may have about 13,200 characters
-HEAD, TAIL = 5_000, 2_500
+HEAD, TAIL = 5_000, 2_500  # characters that are shown of longer arguments
 BUTTON_LIMIT = 75
+FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 OUTCOMES = {
     ("approval", "approved"): "card.approved",
     ("approval", "denied"): "card.denied",
@@ -37,11 +38,11 @@ OUTCOMES = {
 
 
 def card_blocks(card: ApprovalCard) -> list[Block]:
-    """Build an approval card as its record says: open with buttons, or settled with its outcome."""
+    """Return an approval card: open, with buttons, or settled, with its outcome."""
     approval, locale = card.approval, card.locale
     title = "card.title_unknown" if approval.kind == "unknown" else "card.title"
     effect = say(f"card.effect.{card.effect}", locale)
-    facts = say("card.facts", locale, effect=effect, requester=user(approval.requester))
+    facts = say("card.facts", locale, effect=effect, requester=user_mention(approval.requester))
     blocks = [section(f"{say(title, locale, tool=escape(shorten(approval.tool, 200)))}\n{facts}")]
     if approval.kind == "unknown" and approval.status == "open":
         blocks.append(section(say("card.unknown", locale)))
@@ -50,22 +51,22 @@ def card_blocks(card: ApprovalCard) -> list[Block]:
     blocks += argument_blocks(approval, locale)
     if approval.status != "open":
         return [*blocks, section(outcome(card))]
-    blocks += [context(line) for line in standing(approval, locale)]
+    blocks += [context(line) for line in decision_lines(approval, locale)]
     return [*blocks, buttons(approval, locale)]
 
 
 def card_text(card: ApprovalCard) -> str:
-    """Return the card's one line for notifications and screen readers."""
+    """Return the card as one line, for notifications and screen readers."""
     if card.approval.status != "open":
         return f"{escape(shorten(card.approval.tool, 200))}: {outcome(card)}"
     return say("card.fallback", card.locale, tool=escape(shorten(card.approval.tool, 200)))
 
 
 def argument_blocks(approval: Approval, locale: str) -> list[Block]:
-    """Show the exact arguments in full; where Slack has no room, say so and show head, tail, size and hash."""
+    """Return the exact arguments; those that do not fit a message are shown as head, tail, size and hash."""
     if not approval.arguments:
         return [context(say("card.no_arguments", locale))]
-    text = exact(approval.arguments)
+    text = exact_json(approval.arguments)
     if len(text) <= ARGUMENTS_LIMIT:
         return [context(say("card.arguments", locale)), *preformatted(text)]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
@@ -78,53 +79,54 @@ def argument_blocks(approval: Approval, locale: str) -> list[Block]:
     ]
 
 
-def exact(arguments: dict[str, Any]) -> str:
-    """Return arguments as indented JSON in which nothing is invisible.
+def exact_json(arguments: dict[str, Any]) -> str:
+    """Return arguments as indented JSON without invisible characters.
 
-    Control, direction and zero-width characters would let a call look like another one, so they appear as escapes.
+    Control, direction and zero-width characters could make a call look like another one, so they become escapes.
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
     if text.isascii():
         return text
-    return "".join(_visible(sign) for sign in text)
+    return "".join(_escaped(character) for character in text)
 
 
-def _visible(sign: str) -> str:
-    if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        return sign if sign in {" ", "\n"} or unicodedata.category(sign) != "Zs" else f"\\u{ord(sign):04x}"
-    return json.dumps(sign)[1:-1]
+def _escaped(character: str) -> str:
+    category = unicodedata.category(character)
+    if character in {" ", "\n"} or category not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}:
+        return character
+    return f"\\u{ord(character):04x}" if category == "Zs" else json.dumps(character)[1:-1]
 
 
-def standing(approval: Approval, locale: str) -> list[str]:
-    """Return who may decide, the votes so far, and when the question ends."""
+def decision_lines(approval: Approval, locale: str) -> list[str]:
+    """Return who may decide, the votes so far, and when the approval expires."""
     rule = approval.rule
-    names = [user(approval.requester if one == "requester" else one) for one in rule.approvers[:50]]
+    names = [user_mention(approval.requester if one == "requester" else one) for one in rule.approvers[:50]]
     who = ", ".join(dict.fromkeys(names)) + (" …" if len(rule.approvers) > 50 else "")
-    asks = approval.kind == "approval"  # about a lost outcome one answer is enough: it is knowledge, not permission
+    asks = approval.kind == "approval"  # whether a call succeeded needs one answer only: it permits nothing
     if asks and rule.quorum > 1:
         lines = [say("card.who_quorum", locale, who=who, votes=len(approval.votes), quorum=rule.quorum)]
     else:
         lines = [say("card.who", locale, who=who)]
     if asks and approval.votes:
-        lines.append(say("card.votes", locale, who=", ".join(user(vote) for vote in approval.votes)))
+        lines.append(say("card.votes", locale, who=", ".join(user_mention(vote) for vote in approval.votes)))
     if rule.not_requester:
         lines.append(say("card.not_requester" if asks else "card.not_requester_unknown", locale))
-    lines.append(say("card.expires", locale, when=moment(approval.expires)))
+    lines.append(say("card.expires", locale, when=date_token(approval.expires)))
     return lines
 
 
 def outcome(card: ApprovalCard) -> str:
-    """Return the sentence on how a settled card ended, and by whom."""
+    """Return how a settled approval was decided, and by whom."""
     approval = card.approval
-    people = ", ".join(user(one) for one in approval.decided_by) or say("card.someone", card.locale)
+    people = ", ".join(user_mention(one) for one in approval.decided_by) or say("card.someone", card.locale)
     key = OUTCOMES.get((approval.kind, approval.status))
     if approval.status == "skipped" and not approval.decided_by:
-        key = "card.unknown_expired"  # nobody skipped it: its time ran out
+        key = "card.unknown_expired"  # nobody skipped it, it expired
     return say(key, card.locale, who=people) if key else approval.status
 
 
 def buttons(approval: Approval, locale: str) -> Block:
-    """Return the buttons of an open card; their value is the approval's opaque id and carries no authority."""
+    """Return the buttons of an open card. Their value is the approval's opaque id, which grants nothing."""
     shown: list[tuple[str, str, str | None]]
     if approval.kind == "unknown":
         shown = [(RUN_AGAIN, "card.run_again", None), (WORKED, "card.worked", None), (SKIP, "card.skip", None)]
@@ -134,23 +136,30 @@ def buttons(approval: Approval, locale: str) -> Block:
 
 
 def stop_button(root: str, locale: str) -> Block:
-    """Return the Stop button of a surface without streams; its value is the thread root and nothing more."""
+    """Return the Stop button for channels without streams; its value is the thread root."""
     return actions([button(STOP, say("reply.stop", locale), root, "danger")])
 
 
-def answer_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | None = None) -> list[Block]:
-    """Return an answer written by post-and-edit: lines on the tools, the text, and a Stop button while at work."""
+def reply_blocks(markdown: str, tasks: Sequence[str] = (), *, stop: Block | None = None) -> list[Block]:
+    """Return the blocks of a reply that is edited: a line for each tool, the text, and a Stop button while it runs."""
     blocks = [context(escape(shorten(line, 600))) for line in tasks[-10:]]
     if markdown.strip():
         blocks.append({"type": "markdown", "text": markdown})
     return [*blocks, stop] if stop else blocks
 
 
+def fallback_text(text: str, lines: Sequence[str]) -> str:
+    """Return what a notification shows: the beginning of the text, within Slack's limit for edits."""
+    plain = (text.strip() or "\n".join(lines)).encode("utf-8", "replace")[:FALLBACK_BYTES].decode("utf-8", "ignore")
+    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
+
+
 # --- elements
 
 
-def private_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
-    """Return the blocks of an answer that one person sees."""
+def ephemeral_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
+    """Return the blocks of an ephemeral message."""
     styles = {"primary": "primary", "danger": "danger"}
     row = [button(b.action, b.label, b.value, styles.get(b.style)) for b in buttons]
     return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
@@ -158,8 +167,8 @@ def private_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
 
 def command_response(answer: CommandAnswer) -> dict[str, Any]:
     """Return a command's answer as the content of a Slack response."""
-    markdown = neutral(answer.text)
-    return {"text": shorten(markdown, 300), "blocks": private_blocks(markdown, answer.buttons)}
+    markdown = neutralize_mentions(answer.text)
+    return {"text": shorten(markdown, 300), "blocks": ephemeral_blocks(markdown, answer.buttons)}
 
 
 def section(mrkdwn: str) -> Block:
@@ -185,8 +194,8 @@ def button(action: str, label: str, value: str, style: str | None = None) -> Blo
 
 
 def preformatted(text: str) -> list[Block]:
-    """Return text as it is, in as many code blocks as it needs: no sign in it means anything to Slack."""
-    pieces = [text[at : at + BLOCK_TEXT] for at in range(0, len(text), BLOCK_TEXT)]
+    """Return text unchanged in code blocks, as many as it needs: Slack interprets nothing in them."""
+    pieces = [text[at : at + BLOCK_TEXT_LIMIT] for at in range(0, len(text), BLOCK_TEXT_LIMIT)]
     return [
         {
             "type": "rich_text",
@@ -196,12 +205,12 @@ def preformatted(text: str) -> list[Block]:
     ]
 
 
-def user(id_: str) -> str:
-    """Mention a user; the id is ours or Slack's, never the model's."""
+def user_mention(id_: str) -> str:
+    """Return a mention of a user. The id must not come from the model."""
     return f"<@{escape(id_)}>"
 
 
-def moment(seconds: float) -> str:
-    """Return a time that Slack shows in each reader's own time zone, with UTC where it cannot."""
+def date_token(seconds: float) -> str:
+    """Return a time that Slack shows in each reader's own time zone, and in UTC where it cannot."""
     utc = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(seconds)}^{{date_short_pretty}} {{time}}|{utc}>"

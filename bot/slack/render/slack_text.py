@@ -1,30 +1,30 @@
-"""Text on its way to Slack: what would ping is made harmless, wherever the stream was cut. Pure."""
+"""Text for Slack: mentions that would notify people are made harmless, wherever a stream is cut. Pure."""
 
 import re
 
 from tools.text_cleanup import storable
 
-BREAK = "\u200b"  # zero-width space: not seen, and Slack no longer reads a mention
-LOOKAHEAD = 16  # characters after a sign that decide whether it starts a mention
-# `<!channel>`, `<!subteam^S1>`, `<@U1>` in any case of letters, and plain `@here` that is no part of an address.
-# An underscore or a Chinese character beside the word does not save it: `_@here_` is an italic mention.
-PING = re.compile(
+BREAK = "\u200b"  # a zero-width space: invisible, and Slack does not read a mention then
+LOOKAHEAD = 16  # characters after a "<" or "@" that decide whether it starts a mention
+# `<!channel>`, `<!subteam^S1>`, `<@U1>` in upper and lower case, and plain `@here` that is not part of an address.
+# It is a mention also beside an underscore or a Chinese character: `_@here_` is an italic one.
+MENTION = re.compile(
     r"<(?=!(?:channel|here|everyone|group|subteam\b)|@[A-Z0-9])"
     r"|(?<![A-Za-z0-9])@(?=(?:channel|here|everyone|group)(?![A-Za-z0-9]))",
     re.IGNORECASE,
 )
 
 
-def neutral(text: str, start: int = 0, end: int | None = None) -> str:
-    """Return `text[start:end]` with every sign broken that would start a mention.
+def neutralize_mentions(text: str, start: int = 0, end: int | None = None) -> str:
+    """Return `text[start:end]` with a BREAK in everything that would be a mention.
 
-    What stands around the slice is looked at, so slices of one text join to the neutral whole; text that may still
-    grow needs LOOKAHEAD more characters after `end`.
+    The text around the slice is considered, so that the results for adjacent slices join to the result for the text.
+    Of a text that may still grow, `end` must be LOOKAHEAD characters before its end.
     """
     end = len(text) if end is None else end
     pieces: list[str] = []
     at = start
-    for match in PING.finditer(text, start):
+    for match in MENTION.finditer(text, start):
         if match.start() >= end:
             break
         pieces += (text[at : match.end()], BREAK)
@@ -34,8 +34,8 @@ def neutral(text: str, start: int = 0, end: int | None = None) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text that mrkdwn shows as it is, and that pings nobody."""
-    return neutral(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Return text that mrkdwn shows unchanged, and that notifies nobody."""
+    return neutralize_mentions(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def shorten(text: str, limit: int) -> str:

@@ -1,23 +1,23 @@
-"""Long Markdown cut into messages: fences closed and reopened, tables with their header again, words whole. Pure."""
+"""Long Markdown split into messages: fences are closed and reopened, table headers repeated, words kept. Pure."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
 MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call (slack.dev: chat.postMessage)
-HOLD = 16  # characters of unfinished text that are kept back: the last piece is sent once it is committed
-WAIT = 1_500  # longer lines of a table or of code are not waited for
+HOLD = 16  # last characters of a growing text that are not sent: the end is sent once it is committed
+WAIT = 1_500  # characters of an unfinished line of code or of a table, above which its beginning is sent
 
-# Nobody writes longer fences or infos, and a seam must fit into every message.
+# Longer fences and info strings are not recognized: what closes and reopens a fence must fit into every message.
 FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
 RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
-RULE_LIMIT = 2_000  # a longer line is no table's rule, and would cost the pattern its time
+RULE_LIMIT = 2_000  # longer lines are not tested, because the pattern would take too long
 WORD_END = re.compile(r"[\s。！？，；：、]")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message of a long text: `body` is from the text itself, the rest was added at the seams."""
+    """One message of a long text: `body` is from the text, prefix and suffix reopen and close a fence or table."""
 
     prefix: str
     body: str
@@ -37,7 +37,7 @@ class State:
         self._last = ""
 
     def line(self, line: str) -> None:
-        """Take one complete line, without its newline."""
+        """Process one complete line, without its newline."""
         mark = FENCE.match(line)
         if self.fence is not None:
             if mark and mark[2].startswith(self.fence[1]) and not mark[3].strip():
@@ -54,7 +54,7 @@ class State:
 
     @property
     def in_header(self) -> bool:
-        """The last line may be a table's header, whose rule has not come yet."""
+        """True if the last line may be a table's header, whose rule (`|---|`) comes next."""
         return self.fence is None and self.table is None and self._last.lstrip().startswith("|")
 
 
@@ -68,12 +68,12 @@ def state_of(shown: str) -> tuple[State, str]:
 
 
 def seam(shown: str) -> tuple[str, str]:
-    """Return what closes a message that shows this text in the middle of something, and what opens the next."""
+    """Return what to add to a message that ends with this text, and what the next message must start with."""
     state, rest = state_of(shown)
     if state.fence is not None:
         indent, fence, info = state.fence
         if (mark := FENCE.match(rest)) and mark[2].startswith(fence) and not mark[3].strip():
-            return "", ""  # the closing line is there, only its newline is not
+            return "", ""  # the closing line is complete except for its newline
         return ("\n" if rest else "") + indent + fence, f"{indent}{fence}{info}\n"
     if mark := FENCE.match(rest):
         return f"\n{mark[1]}{mark[2]}", f"{rest}\n"
@@ -88,7 +88,7 @@ def split(markdown: str, limit: int = MESSAGE_LIMIT) -> list[str]:
 
 
 def parts(markdown: str, limit: int = MESSAGE_LIMIT) -> list[Part]:
-    """Cut a text into parts whose bodies join to exactly that text. An empty text has no parts."""
+    """Return parts whose bodies join to exactly the text; none for an empty text."""
     found: list[Part] = []
     prefix = ""
     while markdown:
@@ -101,10 +101,10 @@ def parts(markdown: str, limit: int = MESSAGE_LIMIT) -> list[Part]:
 
 
 def cut(text: str, room: int, shown: str = "") -> int:
-    """Return where to cut `text`, which follows `shown`, so that it and a closing fence fit into `room`.
+    """Return where to cut `text`, which follows `shown`, so that its beginning and a closing fence fit into `room`.
 
-    In this order: after a paragraph, after a line of prose, after a line of code or a row, after a word, between
-    two characters. Always at least 1.
+    In order of preference: after a paragraph, a line of prose, a line of code or a table row, a word, a character.
+    At least 1.
     """
     if len(text) <= room:
         return len(text)
@@ -128,7 +128,7 @@ def cut(text: str, room: int, shown: str = "") -> int:
 
 
 def word_cut(text: str, limit: int) -> int:
-    """Return the end of the last whole word within `limit` characters, or a place between two characters."""
+    """Return the end of the last complete word within `limit` characters, else the end of a character."""
     for at in range(limit, max(limit // 2, limit - 400), -1):
         if WORD_END.match(text[at - 1]) and not text.startswith("\n", at):
             return at
@@ -136,7 +136,7 @@ def word_cut(text: str, limit: int) -> int:
 
 
 def character_cut(text: str, limit: int) -> int:
-    """Return a place at or just before `limit` that tears no visible character apart. At least 1."""
+    """Return a position at or just before `limit` that does not split a visible character. At least 1."""
     for at in range(limit, max(0, limit - 32), -1):
         if at >= len(text) or not _joined(text[at - 1], text[at]):
             return at
@@ -144,7 +144,7 @@ def character_cut(text: str, limit: int) -> int:
 
 
 def releasable(pending: str, shown: str) -> int:
-    """Return how much of a still growing text may be sent now: whole words, whole lines of code, whole rows."""
+    """Return how much of a growing text may be sent: complete words, lines of code and table rows."""
     limit = len(pending) - HOLD
     if limit <= 0:
         return 0
@@ -166,7 +166,7 @@ def _closing(state: State) -> int:
 
 
 def _joined(before: str, after: str) -> bool:
-    """Tell whether two characters belong to one that is seen: accents, emoji sequences, flags, CR and LF."""
+    """Return True if two characters form one visible character: accents, emoji sequences, flags, CR and LF."""
     if unicodedata.combining(after) or unicodedata.category(after) in {"Mn", "Me", "Mc"}:
         return True
     if "\u200d" in (before, after) or "\ufe00" <= after <= "\ufe0f" or "\U0001f3fb" <= after <= "\U0001f3ff":

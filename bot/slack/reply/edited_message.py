@@ -1,96 +1,82 @@
-"""The fallback where Slack shows no streams: one message, posted once and edited."""
+"""A message of a reply where Slack refuses streams: posted once, then edited."""
 
 from collections.abc import Sequence
 
-from bot.ports import ReplySpec, SessionStatus, TaskStatus
-from bot.slack.message_posting import marked
-from bot.slack.render.block_kit import answer_blocks, stop_button
-from bot.slack.reply.desk import Desk
-from bot.slack.reply.open_message import Page
-from bot.slack.reply.outbox import Item, Task
-from bot.slack.slack_errors import passing
-from bot.slack.web_api import Args
+from bot.ports import ReplySpec, SessionStatus
+from bot.slack.rate_limited_client import Args
+from bot.slack.render.block_kit import fallback_text, reply_blocks, stop_button
+from bot.slack.reply.reply_content import Item, ShownContent
+from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.sent_messages import delivery_metadata
+from bot.slack.slack_errors import is_transient
 from bot.texts import say
 from tools.context import ChatError
 
-SIGNS: dict[TaskStatus, str] = {"in_progress": "…", "complete": "✓", "error": "✕"}
-FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 
+class EditedMessage:
+    """An OpenMessage. Every edit sends the complete content, so a lost response does no harm."""
 
-class Edits:
-    """One message that is edited; every edit shows the whole, so a lost answer does no harm."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    def __init__(self, context: ReplyContext, spec: ReplySpec, part: int, content: ShownContent) -> None:
+        self._context = context
+        self._spec = spec
+        self._part = part
+        self.content = content
+        self.ts = ""
+        self.deadline = context.clock() + context.timing.rotate_s
 
     @property
     def interval(self) -> float:
-        return self.page.desk.pace.edit_s
+        return self._context.timing.edit_s
 
     @classmethod
-    async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Edits":
-        """Post the message. Raises ChatError."""
-        page = Page(desk, spec, part, "")
-        page.note(items)
-        made = cls(page)
-        page.ts = await desk.poster.post(spec.thread, made._content(working=True), key=spec.key, part=part)
-        return made
+    async def open(cls, context: ReplyContext, spec: ReplySpec, part: int, items: Sequence[Item]) -> "EditedMessage":
+        """Post the message with its first items. Raise ChatError."""
+        message = cls(context, spec, part, ShownContent().plus(items))
+        content = message._as_args(working=True)
+        message.ts = await context.poster.post(spec.thread, content, key=spec.key, part=part)
+        return message
 
     async def add(self, items: Sequence[Item]) -> None:
-        before = self.page.copy()
-        self.page.note(items)
+        before = self.content
+        self.content = before.plus(items)
         try:
             await self._update(working=True)
         except ChatError as error:
-            if not passing(error):  # otherwise the next edit shows these items too
-                self.page = before
+            if not is_transient(error):  # otherwise the next edit shows these items too
+                self.content = before
                 raise
 
-    async def settle(self) -> Sequence[Item]:
+    async def confirm(self) -> Sequence[Item]:
         return ()
 
-    def begun(self) -> Sequence[Item]:
-        return tuple(self.page.tasks.values())
+    def cards(self) -> Sequence[Item]:
+        return tuple(self.content.cards.values())
 
-    async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
-        before = self.page.copy()
-        self.page.note(items)
+    async def close(self, items: Sequence[Item], status: SessionStatus) -> None:
+        before = self.content
+        self.content = before.plus(items)
         try:
             await self._update(working=False)
         except ChatError:
-            self.page = before
+            self.content = before
             raise
         if status != "processing":
-            await self.page.desk.board.set(self.page.spec.thread, status)
+            await self._context.statuses.set(self._spec.thread, status)
 
-    async def strike(self, word: str) -> bool:
-        self.page.rewind()
+    async def end_broken_step(self, note: str) -> bool:
+        self.content = self.content.without_step()
         return True
 
     async def _update(self, *, working: bool) -> None:
-        page = self.page
-        content = self._content(working=working) | {"metadata": marked(page.spec.key, page.part)}
-        patience = page.desk.pace.stop_patience_s if working else 60.0  # the end must not stand behind a mere addition
-        thread = page.spec.thread
-        await page.desk.poster.update(thread.channel, page.ts, content, root=thread.root, patience=patience)
+        thread = self._spec.thread
+        content = self._as_args(working=working) | {"metadata": delivery_metadata(self._spec.key, self._part)}
+        max_wait = self._context.timing.append_max_wait_s if working else 60.0
+        await self._context.poster.update(thread.channel, self.ts, content, root=thread.root, max_wait=max_wait)
 
-    def _content(self, *, working: bool) -> Args:
-        page, locale = self.page, self.page.spec.locale
-        text = page.body if page.body.strip() else ""
-        if not text and (working or not page.tasks):
+    def _as_args(self, *, working: bool) -> Args:
+        locale, lines = self._spec.locale, self.content.card_lines()
+        text = self.content.text if self.content.text.strip() else ""
+        if not text and (working or not lines):
             text = say("reply.working", locale) if working else "…"
-        stop = stop_button(page.spec.thread.root, locale) if working else None
-        lines = [task_line(task) for task in page.tasks.values()]
-        return {"text": fallback(text, lines), "blocks": answer_blocks(text, lines, stop=stop)}
-
-
-def task_line(task: Task) -> str:
-    """Return a task card as one line of text."""
-    return f"{SIGNS[task.status]} {task.title}" + (f": {task.output}" if task.output else "")
-
-
-def fallback(text: str, lines: Sequence[str]) -> str:
-    """Return what a notification shows: the beginning of the text, within Slack's limit for edits."""
-    plain = (text.strip() or "\n".join(lines)).encode("utf-8", "replace")[:FALLBACK_BYTES].decode("utf-8", "ignore")
-    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
+        stop = stop_button(self._spec.thread.root, locale) if working else None
+        return {"text": fallback_text(text, lines), "blocks": reply_blocks(text, lines, stop=stop)}

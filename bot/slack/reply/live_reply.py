@@ -1,158 +1,149 @@
-"""The voice of one turn: what is fed appears in Slack at Slack's pace, whole at the end."""
+"""The live reply of one turn: content is added at the model's pace and shown at Slack's."""
 
 import asyncio
 import logging
 from collections.abc import Coroutine
 
 from bot.ports import PartKeeper, ReplySpec, SessionStatus, TaskStatus
-from bot.slack.reply.desk import Desk
-from bot.slack.reply.outbox import Script, Task
-from bot.slack.reply.reply_writer import Pages
-from bot.slack.slack_errors import STOPPED, passing
+from bot.slack.rate_limited_client import with_retries
+from bot.slack.reply.reply_content import PendingContent, TaskCard
+from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.reply.reply_writer import ReplyWriter
+from bot.slack.slack_errors import STOPPED, is_transient
 from tools.context import ChatError
 
 log = logging.getLogger("bot.slack")
 
 
 class LiveReply:
-    """The live answer of one turn (see `bot.ports.Reply`). One task sends; it ends before the answer is closed."""
+    """Implements `bot.ports.Reply`. One task sends; it ends before the reply is closed."""
 
-    def __init__(self, desk: Desk, spec: ReplySpec, keeper: PartKeeper) -> None:
-        self._desk = desk
+    def __init__(self, context: ReplyContext, spec: ReplySpec, keeper: PartKeeper) -> None:
+        self._context = context
         self._spec = spec
-        self._script = Script()
-        self._pages = Pages(desk, spec, keeper, self._script)
-        self._wake = asyncio.Event()
-        self._halt = asyncio.Event()
+        self._pending = PendingContent()
+        self._writer = ReplyWriter(context, spec, keeper, self._pending)
+        self._added = asyncio.Event()
+        self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
 
-    # --- feeding
+    # --- adding content
 
     def text(self, delta: str) -> None:
-        self._script.add(delta)
-        self._stir()
+        self._pending.add(delta)
+        self._wake_sender()
 
     def restart(self) -> None:
-        self._script.restart()
-        self._stir()
+        self._pending.restart()
+        self._wake_sender()
 
     def task(self, key: str, title: str, status: TaskStatus, output: str | None = None) -> None:
-        self._script.task(Task(key, title, status, output))
-        self._stir()
+        self._pending.set_card(TaskCard(key, title, status, output))
+        self._wake_sender()
 
     def end_step(self) -> None:
-        self._script.end_step()
-        self._stir()
+        self._pending.end_step()
+        self._wake_sender()
 
     @property
     def shown(self) -> str:
-        return self._script.step
+        return self._pending.step_text
 
     # --- closing
 
-    async def finish(self, whole: str, status: SessionStatus = "active") -> None:
-        await self._still()
-        self._script.complete(whole)
-        await self._end(status, self._persist(status, self._desk.pace.backoff))
+    async def finish(self, text: str, status: SessionStatus = "active") -> None:
+        await self._stop_sender()
+        self._pending.complete(text)
+        await self._end(status, self._deliver(status, self._context.timing.backoff))
 
-    async def interrupt(self, word: str, status: SessionStatus = "active") -> None:
-        await self._still()
-        await self._end(status, self._wind_up(status, word))
+    async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
+        await self._stop_sender()
+        await self._end(status, self._end_early(status, note))
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
-        await self._still()
-        self._script.complete(self._script.step)
-        await self._end(status, self._wind_up(status, None))
+        await self._stop_sender()
+        self._pending.complete(self._pending.step_text)
+        await self._end(status, self._end_early(status, None))
 
     async def close(self) -> None:
-        await self._still()
+        await self._stop_sender()
         try:
-            await self._pages.let_go()
+            await self._writer.stop()
         except ChatError as error:
-            log.info("a stream was not closed: %s", error.code)
+            log.info("stream not closed", extra={"reason": error.code})
         except Exception:
-            log.exception("a stream was not closed")
+            log.exception("stream not closed")
 
     async def _end(self, status: SessionStatus, closing: Coroutine[None, None, None]) -> None:
-        """Close the answer; however that goes, the thread shows `status` afterwards."""
+        """Close the reply; whether that succeeds or not, the session shows `status` afterwards."""
         try:
             await closing
         except Exception:
-            await self._desk.board.set(self._spec.thread, status)
+            await self._context.statuses.set(self._spec.thread, status)
             raise
-        await self._desk.board.set(self._spec.thread, status)
+        await self._context.statuses.set(self._spec.thread, status)
 
-    async def _wind_up(self, status: SessionStatus, word: str | None) -> None:
-        """Deliver the end, onto a message that a person stopped as well. Raises ChatError."""
-        self._pages.wind_up(word)
+    async def _end_early(self, status: SessionStatus, note: str | None) -> None:
+        """Deliver the end, also to a message that a person stopped. Raise ChatError."""
+        self._writer.end_early(note)
         try:
-            await self._persist(status, self._desk.pace.backoff[:2])
+            await self._deliver(status, self._context.timing.backoff[:2])
         except ChatError as error:
             if error.code != STOPPED:
                 raise
-            await self._pages.amend(status, word)
+            await self._writer.deliver_after_stop(status, note)
 
-    async def _persist(self, status: SessionStatus, waits: tuple[float, ...]) -> None:
-        """Deliver what is left, with patience for what passes. Raises ChatError."""
-        for wait in waits:
-            try:
-                await self._pages.deliver(status)
-                return
-            except ChatError as error:
-                if error.code == STOPPED or not passing(error):
-                    raise
-                log.info("the end of an answer waits %s s: %s", wait, error.code)
-            await asyncio.sleep(wait)
-        await self._pages.deliver(status)
+    async def _deliver(self, status: SessionStatus, waits: tuple[float, ...]) -> None:
+        """Deliver what is pending; try again after transient errors. Raise ChatError."""
+        await with_retries(
+            lambda: self._writer.deliver(status),
+            waits,
+            retry_if=lambda error: error.code != STOPPED and is_transient(error),
+        )
 
     # --- the sender
 
-    def _stir(self) -> None:
-        self._wake.set()
-        if self._sender is None and not self._halt.is_set():
+    def _wake_sender(self) -> None:
+        self._added.set()
+        if self._sender is None and not self._closing.is_set():
             self._sender = asyncio.create_task(self._send(), name="reply sender")
 
-    async def _still(self) -> None:
-        """Let the sender finish the call it is in, and end. A cancelled caller does not tear that call."""
-        self._halt.set()
-        self._wake.set()
+    async def _stop_sender(self) -> None:
+        """Let the sender finish its current call, and wait for its end. A cancelled caller does not cancel the call."""
+        self._closing.set()
+        self._added.set()
         if self._sender is not None:
             await asyncio.wait([self._sender])
 
     async def _send(self) -> None:
         failures = 0
-        while not self._halt.is_set():
-            await self._woken()
-            if self._halt.is_set():
+        while not self._closing.is_set():
+            await _wait(self._added, self._writer.seconds_left())
+            self._added.clear()
+            if self._closing.is_set():
                 return
             try:
-                sent = await self._pages.flush()
+                called = await self._writer.flush()
                 failures = 0
             except ChatError as error:
-                if not passing(error):
-                    log.warning("an answer in %s stands still: %s", self._spec.thread.channel, error.code)
+                if not is_transient(error):  # `finish` raises it, if it is still so then
+                    where = self._spec.thread.channel
+                    log.warning("reply delivery stopped", extra={"channel": where, "reason": error.code})
                     return
                 failures += 1
-                self._wake.set()
-                sent = True
+                self._added.set()
+                called = True
             except Exception:
-                log.exception("an answer stands still")
+                log.exception("reply delivery stopped")
                 return
-            if sent:
-                await self._pause_for(self._pages.interval * min(2**failures, 16))
+            if called:
+                await _wait(self._closing, self._writer.interval * min(2**failures, 16))
 
-    async def _woken(self) -> None:
-        """Wait for something to send, or for the time at which the open message must be left."""
-        try:
-            async with asyncio.timeout(self._pages.seconds_left()):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
-        self._wake.clear()
 
-    async def _pause_for(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._halt.wait()
-        except TimeoutError:
-            pass
+async def _wait(event: asyncio.Event, seconds: float | None) -> None:
+    """Return when the event is set or the time is over."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

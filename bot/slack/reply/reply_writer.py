@@ -1,320 +1,323 @@
-"""The messages of one answer, in order: opened, filled, left for the next one, closed."""
+"""The messages of one reply, in order: each is opened, filled, continued in the next one, or closed."""
 
 from collections.abc import Sequence
 
 from bot.ports import PartKeeper, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.render.split_markdown import seam
-from bot.slack.reply.desk import Desk
-from bot.slack.reply.edited_message import Edits
-from bot.slack.reply.open_message import Sheet, mark
-from bot.slack.reply.outbox import Item, Piece, Script, Task, Words
-from bot.slack.reply.streamed_message import InDoubtError, LostStartError, Stream
-from bot.slack.slack_errors import ENDED, NO_STREAM, PAYLOAD, STOPPED, TOO_LONG, passing
+from bot.slack.reply.edited_message import EditedMessage
+from bot.slack.reply.reply_content import Batch, Item, PendingContent, TaskCard, Text, end_note
+from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.reply.streamed_message import StreamedMessage, UnconfirmedError, UnconfirmedStartError
+from bot.slack.slack_errors import BAD_CONTENT, ENDED, NO_STREAM, STOPPED, TOO_LONG, is_transient
 from bot.texts import say
 from tools.context import ChatError
 
-RECOVERIES = 8  # in a row, without anything shown in between
-LEAST_LIMIT = 1_000
+MAX_RECOVERIES = 8  # in a row, without anything shown in between
+MAX_MESSAGES = 100  # in one `deliver`
+MIN_LIMIT = 1_000
+OpenMessage = StreamedMessage | EditedMessage
 
 
-class Pages:
-    """Moves a Script onto messages. Not for concurrent use. Methods raise ChatError; what was not shown stays owed."""
+class ReplyWriter:
+    """Moves PendingContent into messages. Not for concurrent use.
 
-    def __init__(self, desk: Desk, spec: ReplySpec, keeper: PartKeeper, script: Script) -> None:
-        self._desk = desk
+    Methods raise ChatError; what was not shown stays pending.
+    """
+
+    def __init__(self, context: ReplyContext, spec: ReplySpec, keeper: PartKeeper, pending: PendingContent) -> None:
+        self._context = context
         self._spec = spec
-        self._openings = Openings(keeper)
-        self._script = script
-        self._sheet: Sheet | None = None
-        self._limit = desk.pace.limit
-        self._opener = ""  # what the next message starts with: a reopened fence, a table's header
-        self._cards: list[Task] = []  # open cards of a message that was left
-        self._plain = False
-        self._stopped = False
-        self._lost: tuple[LostStartError, Piece] | None = None  # a start in doubt, and what was taken for it
+        self._keeper = keeper
+        self._pending = pending
+        self._message: OpenMessage | None = None
+        self._part = 0  # the number of the next message
+        self._announced = -1  # the last part that the keeper was told to expect
+        self._limit = context.timing.message_limit
+        self._prefix = ""  # what the next message starts with: a reopened fence, a table's header
+        self._carried: list[TaskCard] = []  # open cards of the message before, which continue in the next one
+        self._without_streams = False
+        self._stopped = False  # by a person
+        self._lost_start: tuple[UnconfirmedStartError, Batch] | None = None  # and what was taken for it
 
     @property
     def interval(self) -> float:
-        return self._sheet.interval if self._sheet else self._desk.pace.append_s
+        """Seconds to wait after a call."""
+        return self._message.interval if self._message else self._context.timing.append_s
 
     def seconds_left(self) -> float | None:
         """Return how long the open message may still be written to; None if none is open."""
-        return max(0.0, self._sheet.page.until - self._desk.clock()) if self._sheet else None
+        return max(0.0, self._message.deadline - self._context.clock()) if self._message else None
 
     async def flush(self) -> bool:
-        """Show what may be shown now; tell whether a call was made."""
+        """Show what may be shown now; return True if a call was made."""
         sent = await self._prepare()
-        while piece := self._take(final=False):
-            await self._show(piece)
+        while batch := self._take(final=False):
+            await self._show(batch)
             sent = True
-            if not piece.full:  # what came meanwhile goes with the next call
+            if not batch.full:  # what was added meanwhile goes with the next call
                 break
         return sent
 
     async def deliver(self, status: SessionStatus) -> None:
-        """Show all that is left and close the last message; afterwards the session shows `status`."""
+        """Show everything that is pending and close the last message; afterwards the session shows `status`."""
         await self._prepare()
-        for _ in range(100):  # each round shows a message's worth or raises
-            piece = self._take(final=True)
-            if self._sheet is None and not any(isinstance(i, Task) for i in piece.items):
-                self._cards = []
-                if not piece.text.strip() and not piece.full:
+        for _ in range(MAX_MESSAGES):  # each round shows a message's worth or raises
+            batch = self._take(final=True)
+            if self._message is None and not any(isinstance(i, TaskCard) for i in batch.items):
+                self._carried = []
+                if not batch.text.strip() and not batch.full:
                     return
-                # One in doubt may stand there with an earlier text: it is edited to the end.
-                if not self._desk.poster.is_in_doubt(self._spec.key, self._openings.part):
-                    await self._post(piece)
+                # If Slack may show this message already, with less text, it is edited instead.
+                if not self._context.sent.is_uncertain(self._spec.key, self._part):
+                    await self._post(batch)
                     continue
-            if self._sheet is None or piece.full:
-                await self._show(piece)
+            if self._message is None or batch.full:
+                await self._show(batch)
                 continue
-            if await self._end(self._sheet, piece.items, status):
+            if await self._close(self._message, batch.items, status):
                 return
         raise ChatError("msg_too_long")
 
-    def wind_up(self, word: str | None) -> None:
-        """Close the open cards and, with a word, say why the answer ends here; `deliver` shows it."""
-        self._close_cards("error" if word else "complete", word or say("reply.waiting", self._spec.locale))
-        if word:
-            self._script.broken = False  # one word is enough, below what is shown
-            self._script.end_step()
-            self._script.add(mark(word).text.lstrip() if self._sheet is None else mark(word).text)
+    def end_early(self, note: str | None) -> None:
+        """Close the open cards and, with a note, say why the reply ends here; `deliver` shows it."""
+        self._close_cards("error" if note else "complete", note or say("reply.waiting", self._spec.locale))
+        if note:
+            self._pending.broken = False  # one note is enough, below what is shown
+            self._pending.end_step()
+            text = end_note(note).text
+            self._pending.add(text.lstrip() if self._message is None else text)
 
-    async def amend(self, status: SessionStatus, word: str | None) -> None:
-        """After a person stopped the stream: put what is left onto it by an edit, for it takes no more chunks.
+    async def deliver_after_stop(self, status: SessionStatus, note: str | None) -> None:
+        """After a person stopped the stream: add what is pending by an edit, because it takes no more chunks.
 
-        If it takes no edit either, the word alone is said below it.
+        If Slack takes no edit either, post the note alone below it.
         """
-        if not self._stopped or not isinstance(self._sheet, Stream):
+        if not self._stopped or not isinstance(self._message, StreamedMessage):
             return
-        items: list[Item] = [mark(say("reply.interrupted", self._spec.locale))] if self._script.broken else []
-        self._script.broken = False
-        piece = self._take(final=True)
-        items += [*piece.items, *self._script.tasks().values()]  # of what does not fit, the end of the cards
+        items: list[Item] = [end_note(self._say_interrupted())] if self._pending.broken else []
+        self._pending.broken = False
+        batch = self._take(final=True)
+        items += [*batch.items, *self._pending.cards().values()]  # of what does not fit, the end of the cards
         try:
-            await self._sheet.amend([*items, mark(word)] if word and piece.full else items, status)
+            await self._message.set_content([*items, end_note(note)] if note and batch.full else items, status)
         except ChatError as error:
-            if word is None or passing(error):
+            if note is None or is_transient(error):
                 raise
-            text = {"markdown_text": mark(word).text.lstrip()}
-            await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._openings.part)
-        self._sheet = None
+            text = {"markdown_text": end_note(note).text.lstrip()}
+            await self._context.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+        self._message = None
+
+    async def stop(self) -> None:
+        """Show what may be shown and close the message, without a note except on its open cards."""
+        if not self._stopped:
+            await self._confirm()
+        if self._message is not None and not self._stopped:
+            self._close_cards("error", self._say_interrupted())
+            items = self._take(final=False).items
+            await self._close(self._message, [*items, *self._pending.cards().values()], "active")
 
     def _close_cards(self, status: TaskStatus, output: str) -> None:
-        """Close every card that stands open, may stand so, or goes on in the next message."""
-        begun = self._sheet.begun() if self._sheet else [*self._cards, *(self._lost[0].items if self._lost else ())]
-        self._script.close_cards(begun, status, output)
+        """Close every card that is open, may be open, or continues in the next message."""
+        if self._message is not None:
+            shown = self._message.cards()
+        else:
+            shown = [*self._carried, *(self._lost_start[0].items if self._lost_start else ())]
+        self._pending.close_cards(shown, status, output)
 
-    async def let_go(self) -> None:
-        """Show what may be shown and stop the stream, without a word but on its open cards."""
-        if not self._stopped:
-            await self._clear_doubt()
-        if self._sheet is not None and not self._stopped:
-            self._close_cards("error", say("reply.interrupted", self._spec.locale))
-            items = self._take(final=False).items
-            await self._end(self._sheet, [*items, *self._script.tasks().values()], "active")
+    def _say_interrupted(self) -> str:
+        return say("reply.interrupted", self._spec.locale)
 
     # --- one message
 
-    def _take(self, *, final: bool) -> Piece:
-        shown = self._sheet.page.body if self._sheet else self._opener
-        return self._script.take(self._limit - len(shown), shown, final=final)
+    def _take(self, *, final: bool) -> Batch:
+        shown = self._message.content.text if self._message else self._prefix
+        return self._pending.take(self._limit - len(shown), shown, final=final)
 
     async def _prepare(self) -> bool:
-        """Clear a doubt, mark what a broken model stream left, and leave a message before Slack ends it."""
+        """Confirm the last call, mark a broken step, and leave a message before Slack ends it.
+
+        Return True if a call was made.
+        """
         if self._stopped:
             raise ChatError(STOPPED)
-        await self._clear_doubt()
-        if self._script.broken:
-            await self._strike()
+        await self._confirm()
+        if self._pending.broken:
+            await self._end_broken_step()
             return True
-        if self._sheet is not None and self._desk.clock() >= self._sheet.page.until:
-            await self._leave(self._sheet)
-            if self._cards:
-                await self._show(Piece())
+        if self._message is not None and self._context.clock() >= self._message.deadline:
+            await self._rotate(self._message)
+            if self._carried:
+                await self._show(Batch())
             return True
         return False
 
-    async def _clear_doubt(self) -> None:
-        """Find out what became of a call without an answer; only what did not arrive is to be shown again."""
-        if self._lost is None:
-            self._script.untake(Piece(tuple(await self._sheet.settle()) if self._sheet else ()))
+    async def _confirm(self) -> None:
+        """Find out what a call without a response did; only what Slack does not show is sent again."""
+        if self._lost_start is None:
+            self._pending.give_back(await self._message.confirm() if self._message else ())
             return
-        lost, piece = self._lost
-        self._sheet, self._lost = await Stream.find(self._desk, self._spec, self._openings.part, lost), None
-        if self._sheet is not None:
-            self._opened(self._sheet.page.ts)
+        start, batch = self._lost_start
+        self._message = await StreamedMessage.find(self._context, self._spec, self._part, start)
+        self._lost_start = None
+        if self._message is not None:
+            self._opened(self._message.ts)
         else:
-            self._script.untake(piece)
+            self._pending.give_back(batch.items)
 
-    async def _strike(self) -> None:
-        word = say("reply.interrupted", self._spec.locale)
-        if self._sheet is not None:
-            cards, goes_on = self._sheet.page.open_tasks(), False
+    async def _end_broken_step(self) -> None:
+        if self._message is not None:
+            cards, stays_open = self._message.content.open_cards(), False
             try:
-                goes_on = await self._sheet.strike(word)
+                stays_open = await self._message.end_broken_step(self._say_interrupted())
             except ChatError as error:
-                self._raise_unless_final(error)
-            if not goes_on:
-                self._sheet, self._cards = None, cards
-        self._opener = ""
-        self._script.broken = False
+                self._raise_unless_refused(error)
+            if not stays_open:
+                self._message, self._carried = None, cards
+        self._prefix = ""
+        self._pending.broken = False
 
-    async def _show(self, piece: Piece) -> None:
-        """Show a piece on the open message, or open one with it; recover from what Slack says."""
-        for _ in range(RECOVERIES):
-            if self._sheet is None and not piece.items and not self._cards:
+    async def _show(self, batch: Batch) -> None:
+        """Add a batch to the open message, or open one with it; recover from Slack's refusals."""
+        for _ in range(MAX_RECOVERIES):
+            if self._message is None and not batch.items and not self._carried:
                 return
-            if self._sheet is None:
-                await self._announce(piece)
+            if self._message is None:
+                await self._announce(batch)
             try:
-                if self._sheet is None:
-                    await self._open(piece.items)
-                elif piece.items:
-                    await self._sheet.add(piece.items)
-            except InDoubtError as lost:
-                if isinstance(lost, LostStartError):
-                    self._lost = lost, piece
+                if self._message is None:
+                    await self._open(batch.items)
+                elif batch.items:
+                    await self._message.add(batch.items)
+            except UnconfirmedError as error:
+                if isinstance(error, UnconfirmedStartError):
+                    self._lost_start = error, batch
                 raise
             except ChatError as error:
-                self._script.untake(piece)
+                self._pending.give_back(batch.items)
                 await self._recover(error)
-                piece = self._take(final=False)
+                batch = self._take(final=False)
                 continue
-            if piece.full and self._sheet is not None:
-                await self._leave(self._sheet)
+            if batch.full and self._message is not None:
+                await self._rotate(self._message)
             return
         raise ChatError("unreachable")
 
     async def _open(self, items: Sequence[Item]) -> None:
-        shown = {item.key for item in items if isinstance(item, Task)}
-        carried: list[Item] = [card for card in self._cards if card.key not in shown]
-        if self._opener:
-            step = next((item.step for item in items if isinstance(item, Words)), 0)
-            carried.append(Words(self._opener, step))
+        keys = {item.key for item in items if isinstance(item, TaskCard)}
+        carried: list[Item] = [card for card in self._carried if card.key not in keys]
+        if self._prefix:
+            step = next((item.step for item in items if isinstance(item, Text)), 0)
+            carried.append(Text(self._prefix, step))
         first = [*carried, *items]
-        posted = self._plain or self._desk.poster.is_in_doubt(self._spec.key, self._openings.part)
-        if not posted and self._desk.surfaces.streams(self._spec.thread.channel, self._spec.recipient):
-            self._sheet = await Stream.open(self._desk, self._spec, self._openings.part, first)
+        posted = self._without_streams or self._context.sent.is_uncertain(self._spec.key, self._part)
+        if not posted and self._context.may_stream(self._spec.thread.channel, self._spec.recipient):
+            self._message = await StreamedMessage.open(self._context, self._spec, self._part, first)
         else:
-            self._sheet = await Edits.open(self._desk, self._spec, self._openings.part, first)
-        self._opened(self._sheet.page.ts)
+            self._message = await EditedMessage.open(self._context, self._spec, self._part, first)
+        self._opened(self._message.ts)
 
-    async def _post(self, piece: Piece) -> None:
-        """Post a piece as a message of its own: the cheapest way when nothing is open."""
-        closer, opener = seam(self._opener + piece.text) if piece.full else ("", "")
-        await self._announce(piece)
-        text = {"markdown_text": self._opener + piece.text + closer}
+    async def _post(self, batch: Batch) -> None:
+        """Post a batch as a message of its own, which takes one call where nothing is open."""
+        suffix, next_prefix = seam(self._prefix + batch.text) if batch.full else ("", "")
+        await self._announce(batch)
+        content = {"markdown_text": self._prefix + batch.text + suffix}
         try:
-            ts = await self._desk.poster.post(self._spec.thread, text, key=self._spec.key, part=self._openings.part)
+            ts = await self._context.poster.post(self._spec.thread, content, key=self._spec.key, part=self._part)
         except ChatError as error:
-            self._script.untake(piece)
-            if error.code not in TOO_LONG or not self._narrow():
+            self._pending.give_back(batch.items)
+            if error.code not in TOO_LONG or not self._halve_limit():
                 raise
             return
         self._opened(ts)
-        self._opener = opener
+        self._prefix = next_prefix
 
-    async def _announce(self, piece: Piece) -> None:
+    async def _announce(self, batch: Batch) -> None:
+        """Tell the keeper that the next message will be opened; if that fails, nothing may be sent."""
+        if self._announced == self._part:
+            return
         try:
-            await self._openings.announce()
+            await self._keeper.opening(self._part)
         except BaseException:
-            self._script.untake(piece)
+            self._pending.give_back(batch.items)
             raise
+        self._announced = self._part
 
     def _opened(self, ts: str) -> None:
-        self._openings.opened(ts)
-        self._opener, self._cards = "", []
+        self._keeper.opened(self._part, ts)
+        self._part += 1
+        self._prefix, self._carried = "", []
 
-    async def _leave(self, sheet: Sheet) -> None:
-        """Close the open message; what is unfinished on it goes on in the next one."""
-        page = sheet.page
-        closer, opener = seam(page.body)
-        cards = page.open_tasks()
-        items: list[Item] = [*page.handed_on(), *([Words(closer, page.step)] if closer else [])]
-        for last in (items, page.handed_on(), ()):  # where the last items are refused, it is closed as it is
+    async def _rotate(self, message: OpenMessage) -> None:
+        """Close the open message; what is unfinished in it continues in the next one."""
+        content = message.content
+        suffix, prefix = seam(content.text)
+        cards = content.cards_to_continue(self._spec.locale)
+        items: list[Item] = [*cards, *([Text(suffix, content.step)] if suffix else [])]
+        for last in (items, cards, ()):  # where the last items are refused, it is closed without them
             try:
-                await sheet.end(last, "processing")
+                await message.close(last, "processing")
                 break
             except ChatError as error:
-                self._raise_unless_final(error)
-        self._sheet, self._opener, self._cards = None, opener, cards
+                self._raise_unless_refused(error)
+        self._message, self._prefix, self._carried = None, prefix, content.open_cards()
 
-    def _raise_unless_final(self, error: ChatError) -> None:
-        """Raise what may pass, and a person's stop; a refusal for good of a mere closing is let go."""
-        if error.code == STOPPED:
-            self._stopped = True
-        if passing(error) or self._stopped:
-            raise error
-
-    async def _end(self, sheet: Sheet, items: Sequence[Item], status: SessionStatus) -> bool:
-        """Close the open message with its last items; False if they must be shown elsewhere."""
+    async def _close(self, message: OpenMessage, items: Sequence[Item], status: SessionStatus) -> bool:
+        """Close the open message with its last items; return False if they must be shown elsewhere."""
         try:
-            await sheet.end(items, status)
+            await message.close(items, status)
         except ChatError as error:
             if error.code == "ratelimited" and items:  # the text first: the stop may wait
-                await self._show(Piece(tuple(items)))
+                await self._show(Batch(tuple(items)))
                 return False
-            self._script.untake(Piece(tuple(items)))
-            if passing(error):
+            self._pending.give_back(items)
+            if is_transient(error):
                 raise
             await self._recover(error)
             return False
-        self._sheet = None
+        self._message = None
         return True
 
+    # --- refusals
+
+    def _raise_unless_refused(self, error: ChatError) -> None:
+        """Raise a transient error and a person's stop; ignore a final refusal, because it only concerns closing."""
+        self._stopped = self._stopped or error.code == STOPPED
+        if is_transient(error) or self._stopped:
+            raise error
+
     async def _recover(self, error: ChatError) -> None:
-        """Make the next attempt another one; raise the error if there is none."""
+        """Change how the next attempt is made; raise the error if there is no other way."""
         code = error.code
         if code == STOPPED:
             self._stopped = True
             raise error
-        if self._sheet is None:
+        if self._message is None:
             self._recover_opening(error)
         elif code in ENDED:
-            page = self._sheet.page
-            self._opener, self._cards, self._sheet = seam(page.body)[1], page.open_tasks(), None
+            content = self._message.content
+            self._prefix, self._carried, self._message = seam(content.text)[1], content.open_cards(), None
         elif code in TOO_LONG:
-            self._narrow()
-            await self._leave(self._sheet)
-        elif code in PAYLOAD:
-            self._plain = True
-            await self._leave(self._sheet)
+            self._halve_limit()
+            await self._rotate(self._message)
+        elif code in BAD_CONTENT:
+            self._without_streams = True
+            await self._rotate(self._message)
         else:
             raise error
 
     def _recover_opening(self, error: ChatError) -> None:
         code = error.code
-        if code in TOO_LONG and self._narrow():
+        if code in TOO_LONG and self._halve_limit():
             return
-        if self._plain or code not in NO_STREAM | PAYLOAD | {"ratelimited"}:
+        if self._without_streams or code not in NO_STREAM | BAD_CONTENT | {"ratelimited"}:
             raise error
         if code in NO_STREAM:
-            self._desk.surfaces.refused(code, self._spec.thread.channel, self._spec.recipient)
-        self._plain = True
+            self._context.record_stream_refusal(code, self._spec.thread.channel, self._spec.recipient)
+        self._without_streams = True
 
-    def _narrow(self) -> bool:
-        """Use shorter messages from now on; False if they are short already."""
-        if self._limit <= LEAST_LIMIT:
+    def _halve_limit(self) -> bool:
+        """Use shorter messages from now on; return False if they are short already."""
+        if self._limit <= MIN_LIMIT:
             return False
-        self._limit = max(LEAST_LIMIT, self._limit // 2)
+        self._limit = max(MIN_LIMIT, self._limit // 2)
         return True
-
-
-class Openings:
-    """Counts the messages of one answer: `part` is the next one, told to the keeper before it is opened and after."""
-
-    def __init__(self, keeper: PartKeeper) -> None:
-        self._keeper = keeper
-        self._announced = -1
-        self.part = 0
-
-    async def announce(self) -> None:
-        """Tell the keeper of the message that is about to be opened; if it fails, nothing may be sent."""
-        if self._announced != self.part:
-            await self._keeper.opening(self.part)
-            self._announced = self.part
-
-    def opened(self, ts: str) -> None:
-        """Tell the keeper that it stands there."""
-        self._keeper.opened(self.part, ts)
-        self.part += 1

@@ -1,37 +1,34 @@
-"""One natively streamed message: chunks only, its whole text certain at the end."""
+"""A natively streamed message of a reply (Slack: chat.startStream). Its complete text is certain once it is closed."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
-from bot.slack.message_posting import later, marked, posted, somewhat_before
-from bot.slack.render.block_kit import answer_blocks
-from bot.slack.reply.desk import Desk
-from bot.slack.reply.edited_message import fallback, task_line
-from bot.slack.reply.open_message import Page, mark
-from bot.slack.reply.outbox import Item, Words
-from bot.slack.reply.stream_chunks import chunks, task_cards
-from bot.slack.slack_errors import ENDED, PAYLOAD, STOPPED, TOO_LONG, passing
-from bot.slack.web_api import Args
+from bot.slack.rate_limited_client import Args
+from bot.slack.render.block_kit import fallback_text, reply_blocks
+from bot.slack.reply.reply_content import Item, ShownContent, as_chunks, end_note, task_card_blocks, text_of
+from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.sent_messages import as_posted, delivery_metadata
+from bot.slack.slack_errors import BAD_CONTENT, ENDED, STOPPED, TOO_LONG, is_transient
 from tools.context import ChatError
 from tools.slack_markup import letters
 
 STOP_TRIES = 3
-TAIL = 24  # letters by which a piece is recognised in what Slack shows
+TAIL = 24  # letters by which the end of a text is recognized in what Slack shows
 
 log = logging.getLogger("bot.slack")
 
 
-class InDoubtError(ChatError):
-    """Nobody can tell yet whether items arrived: they are neither shown nor to be sent again before `settle`."""
+class UnconfirmedError(ChatError):
+    """It is uncertain whether Slack shows the items. Until `confirm` they are neither shown nor sent again."""
 
     def __init__(self) -> None:
         super().__init__("unreachable", uncertain=True)
 
 
-class LostStartError(InDoubtError):
-    """The same of a start: a stream with `items` may stand there, newer than the ts `before`."""
+class UnconfirmedStartError(UnconfirmedError):
+    """The same of a start: Slack may show a stream with `items`, newer than the ts `before`."""
 
     def __init__(self, items: Sequence[Item], before: str) -> None:
         super().__init__()
@@ -39,211 +36,196 @@ class LostStartError(InDoubtError):
         self.before = before
 
 
-class Stream:
-    """A stream of `chat.startStream`. `doubtful`: an answer was lost, so the text is set exactly once it has ended.
+class StreamedMessage:
+    """An OpenMessage that is a stream.
 
-    `in_doubt` are items of which nobody can tell yet: nothing follows them until `settle`, or the text had a gap.
+    After a lost response the text is uncertain: it is set by one edit once the stream has ended. While items are
+    unconfirmed nothing is sent after them, or the text would have a gap.
     """
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self._doubtful = False
-        self._in_doubt: Sequence[Item] = ()
+    def __init__(self, context: ReplyContext, spec: ReplySpec, part: int, ts: str, items: Sequence[Item]) -> None:
+        self._context = context
+        self._spec = spec
+        self._part = part
+        self.ts = ts
+        self.content = ShownContent().plus(items)
+        self.deadline = context.clock() + context.timing.rotate_s
+        self._text_uncertain = False
+        self._unconfirmed: Sequence[Item] = ()
         self._stop_lost = False  # it may have ended with its last items: they must not be appended
-        page.desk.live += 1
-        self._live = True
+        self._open = True
+        context.open_streams += 1
+        context.statuses.record(spec.thread, "processing")  # chat.startStream sets it
 
     @property
     def interval(self) -> float:
-        return self.page.desk.append_interval()
+        return self._context.append_interval()
 
     @classmethod
-    async def open(cls, desk: Desk, spec: ReplySpec, part: int, items: Sequence[Item]) -> "Stream":
+    async def open(cls, context: ReplyContext, spec: ReplySpec, part: int, items: Sequence[Item]) -> "StreamedMessage":
         """Start the stream with its first items.
 
-        Raises ChatError, with a word of `NO_STREAM` where there are none, and LostStartError where it may have begun.
+        Raise ChatError: a code of NO_STREAM where streams are refused, UnconfirmedStartError where it may have started.
         """
-        lost = LostStartError(tuple(items), desk.poster.newest)
+        unconfirmed = UnconfirmedStartError(tuple(items), context.sent.latest_ts)
         try:
-            ts = await _start(desk, spec, items)
+            return cls(context, spec, part, await _start(context, spec, items), items)
         except ChatError as error:
             if not error.uncertain:
                 raise
-            if (found := await cls.find(desk, spec, part, lost)) is None:
+            if (found := await cls.find(context, spec, part, unconfirmed)) is None:
                 raise ChatError("unreachable") from None  # certain now: none was started
             return found
-        return cls._begun(desk, spec, part, ts, items)
 
     @classmethod
-    async def find(cls, desk: Desk, spec: ReplySpec, part: int, lost: "LostStartError") -> "Stream | None":
-        """Find the stream whose start was not confirmed; None if there is none. Raises `lost` if nobody can tell.
-
-        Nobody else writes this thread: an open stream, or an own message that is newer than what was known before,
-        without a key and not recorded, is it.
-        """
+    async def find(
+        cls, context: ReplyContext, spec: ReplySpec, part: int, start: UnconfirmedStartError
+    ) -> "StreamedMessage | None":
+        """Return the stream whose start was not confirmed, or None. Raise `start` if Slack cannot be read."""
         try:
-            messages = await desk.poster.read(spec.thread, limit=50, after=somewhat_before(lost.before))
+            found = await context.sent.find(spec.thread, (), after=start.before, recorded=context.sent.recorded)
         except ChatError as error:
-            log.info("cannot tell whether a stream was started: %s", error.code)
-            raise lost from None
-        for message in reversed(messages):
-            if not message.ours or message.key is not None or desk.poster.is_recorded(message.ts):
-                continue
-            if message.streaming or (lost.before and later(message.ts, lost.before)):
-                stream = cls._begun(desk, spec, part, desk.poster.recorded(message.ts), lost.items)
-                stream._doubtful = True
-                return stream
-        return None
-
-    @classmethod
-    def _begun(cls, desk: Desk, spec: ReplySpec, part: int, ts: str, items: Sequence[Item]) -> "Stream":
-        desk.board.noted(spec.thread, "processing")  # chat.startStream sets it
-        stream = cls(Page(desk, spec, part, ts))
-        stream.page.note(items)
-        return stream
+            log.info("cannot tell whether a stream was started", extra={"reason": error.code})
+            raise start from None
+        if not found:
+            return None
+        message = cls(context, spec, part, context.sent.record(found[-1].ts), start.items)
+        message._text_uncertain = True
+        return message
 
     async def add(self, items: Sequence[Item]) -> None:
-        self._certain()
-        page = self.page
-        args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "chunks": chunks(items)}
+        self._require_confirmed()
+        args: Args = {"channel": self._spec.thread.channel, "ts": self.ts, "chunks": as_chunks(items)}
         try:
-            # Short patience: the end of the answer must not stand behind a mere addition.
-            patience = page.desk.pace.stop_patience_s
-            await page.desk.client.call("chat.appendStream", args, thread=page.spec.thread.root, patience=patience)
+            await self._call("chat.appendStream", args, self._context.timing.append_max_wait_s)
         except ChatError as error:
             if error.code in ENDED or error.code == STOPPED:
-                self._let_go()
+                self._mark_ended()
             if not error.uncertain:
                 raise
-            self._in_doubt = items
-            if await self.settle():
+            self._unconfirmed = items
+            if await self.confirm():
                 raise
             return
-        page.note(items)
+        self.content = self.content.plus(items)
 
-    async def settle(self) -> Sequence[Item]:
-        if not self._in_doubt:
+    async def confirm(self) -> Sequence[Item]:
+        if not self._unconfirmed:
             return ()
         try:
-            shown = await self._shows(self._in_doubt)
+            shown = await self._shows(self._unconfirmed)
         except ChatError as error:
-            log.info("cannot read a stream back: %s", error.code)
-            raise InDoubtError from None
-        items, self._in_doubt = self._in_doubt, ()
+            log.info("a stream cannot be read back", extra={"reason": error.code})
+            raise UnconfirmedError from None
+        items, self._unconfirmed = self._unconfirmed, ()
         if shown is False:
             return items
-        self._doubtful = self._doubtful or shown is None
-        self.page.note(items)
+        self._text_uncertain = self._text_uncertain or shown is None
+        self.content = self.content.plus(items)
         return ()
 
-    def begun(self) -> Sequence[Item]:
-        return (*self.page.tasks.values(), *self._in_doubt)
+    def cards(self) -> Sequence[Item]:
+        return (*self.content.cards.values(), *self._unconfirmed)
 
-    def _certain(self) -> None:
-        if self._in_doubt:
-            raise ChatError("unreachable")
-
-    async def end(self, items: Sequence[Item], status: SessionStatus) -> None:
-        self._certain()
-        page = self.page
-        args: Args = {"channel": page.spec.thread.channel, "ts": page.ts, "session_status": status}
-        args["metadata"] = marked(page.spec.key, page.part)
+    async def close(self, items: Sequence[Item], status: SessionStatus) -> None:
+        self._require_confirmed()
+        args: Args = {"channel": self._spec.thread.channel, "ts": self.ts, "session_status": status}
+        args["metadata"] = delivery_metadata(self._spec.key, self._part)
         if items:
-            args["chunks"] = chunks(items)
+            args["chunks"] = as_chunks(items)
+        statuses, thread = self._context.statuses, self._spec.thread
         try:
-            async with page.desk.board.turn(page.spec.thread):
-                exact = await self._stop(args, page.desk.pace.stop_patience_s if items else 60.0)
+            async with statuses.lock(thread):
+                exact = await self._stop(args, self._context.timing.append_max_wait_s if items else 60.0)
                 if exact:
-                    page.desk.board.noted(page.spec.thread, status)
+                    statuses.record(thread, status)
             if not exact:
-                await self._set_exactly(items, status)
+                await self.set_content(items, status)
         except ChatError as error:
-            if not passing(error) and error.code not in TOO_LONG:
-                self._let_go()
+            if not is_transient(error) and error.code not in TOO_LONG:
+                self._mark_ended()
             raise
-        page.note(items)
-        self._let_go()
+        self.content = self.content.plus(items)
+        self._mark_ended()
 
-    async def amend(self, items: Sequence[Item], status: SessionStatus) -> None:
-        """Add items to a stream that ended without us, by one edit. Raises ChatError where Slack takes none."""
-        await self._set_exactly([*self._in_doubt, *items], status)
-
-    async def strike(self, word: str) -> bool:
+    async def end_broken_step(self, note: str) -> bool:
+        cards = self.content.cards_to_continue(self._spec.locale)
         try:
-            await self.end([*self.page.handed_on(), mark(word)], "processing")
+            await self.close([*cards, end_note(note)], "processing")
         except ChatError as error:
             if error.code not in TOO_LONG:
                 raise
-            await self.end(self.page.handed_on(), "processing")
+            await self.close(cards, "processing")
         return False
 
-    async def _stop(self, args: Args, patience: float) -> bool:
-        """Stop the stream; False if its text must be set exactly afterwards. Raises what an edit cannot mend."""
-        tried = False
+    async def set_content(self, items: Sequence[Item], status: SessionStatus) -> None:
+        """Make the ended message show all its content and `items` by one edit.
+
+        Raise ChatError if Slack takes no edit of it and does not show the items.
+        """
+        items = [*self._unconfirmed, *items]
+        content = self.content.plus(items)
+        lines = content.card_lines()
+        text = fallback_text(content.text, lines)
+        forms = [reply_blocks(content.text, lines)]
+        if lines:  # as cards first; where Slack refuses these, as lines
+            forms.insert(0, [*task_card_blocks(content.cards.values()), *reply_blocks(content.text)])
+        try:
+            for blocks in forms:
+                if not blocks:
+                    break
+                args: Args = {"text": text, "blocks": blocks, "metadata": delivery_metadata(self._spec.key, self._part)}
+                try:
+                    await self._context.poster.update(self._spec.thread.channel, self.ts, args)
+                    break
+                except ChatError as error:
+                    if error.code not in BAD_CONTENT or blocks is forms[-1]:
+                        raise
+        except ChatError as error:
+            if is_transient(error):
+                raise
+            if not await self._shows(items):  # the stop whose response was lost may have had its effect
+                raise ChatError("message_not_in_streaming_state") from error
+        if status != "processing":
+            await self._context.statuses.set(self._spec.thread, status)
+
+    def _require_confirmed(self) -> None:
+        if self._unconfirmed:
+            raise ChatError("unreachable")
+
+    async def _stop(self, args: Args, max_wait: float) -> bool:
+        """Stop the stream; return False if its content must be set afterwards. Raise what an edit cannot repair."""
+        uncertain = False  # whether an earlier attempt may have ended the stream, or left out its last items
         for again in range(STOP_TRIES):
             try:
-                root = self.page.spec.thread.root
-                patience = 60.0 if self._stop_lost else patience
-                await self.page.desk.client.call("chat.stopStream", args, thread=root, patience=patience)
-                return not (self._doubtful or tried)
+                await self._call("chat.stopStream", args, 60.0 if self._stop_lost else max_wait)
+                return not (self._text_uncertain or uncertain)
             except ChatError as error:
                 if error.code == "ratelimited" and self._stop_lost:
                     raise ChatError("unreachable") from None
                 if error.code in {STOPPED, "ratelimited"} or error.code in TOO_LONG:
                     raise
-                if error.code in PAYLOAD and len(args) > 2:
-                    log.warning("a stream could not be closed with its last items: %s", error.code)
-                    args, tried = {"channel": args["channel"], "ts": args["ts"]}, True
+                if error.code in BAD_CONTENT and len(args) > 2:
+                    log.warning("stream closed without its last items", extra={"reason": error.code})
+                    args, uncertain = {"channel": args["channel"], "ts": args["ts"]}, True
                     continue
-                if error.code in ENDED or (tried and not passing(error)):
+                if error.code in ENDED or (uncertain and not is_transient(error)):
                     return False
                 self._stop_lost = self._stop_lost or error.uncertain
-                if not passing(error) or again == STOP_TRIES - 1:
+                if not is_transient(error) or again == STOP_TRIES - 1:
                     raise
-                tried = tried or error.uncertain
-            await asyncio.sleep(self.page.desk.pace.backoff[0] * (again + 1))
+                uncertain = uncertain or error.uncertain
+            await asyncio.sleep(self._context.timing.backoff[0] * (again + 1))
         raise ChatError("unreachable")
 
-    async def _set_exactly(self, items: Sequence[Item], status: SessionStatus) -> None:
-        """Make the ended message show all its text by one edit. Raises ChatError if Slack takes no edit of it."""
-        page, after = self.page, self.page.copy()
-        after.note(items)
-        lines = [task_line(task) for task in after.tasks.values()]
-        contents: list[Args] = [
-            {
-                "text": fallback(after.body, lines),
-                "blocks": [*task_cards(after.tasks.values()), *answer_blocks(after.body)],
-            },
-            {"text": fallback(after.body, lines), "blocks": answer_blocks(after.body, lines)},
-        ]
-        try:
-            for content in contents if after.tasks else contents[1:]:
-                if not content["blocks"]:
-                    break
-                try:
-                    content["metadata"] = marked(page.spec.key, page.part)
-                    await page.desk.poster.update(page.spec.thread.channel, page.ts, content)
-                    break
-                except ChatError as error:
-                    if error.code not in PAYLOAD or content is contents[-1]:
-                        raise
-        except ChatError as error:
-            if passing(error):
-                raise
-            if not await self._shows(items):  # the stop whose answer was lost may have had its effect
-                raise ChatError("message_not_in_streaming_state") from error
-        if status != "processing":
-            await page.desk.board.set(page.spec.thread, status)
-
     async def _shows(self, items: Sequence[Item]) -> bool | None:
-        """Tell whether Slack shows items of a call that gave no answer; None where its text does not tell.
+        """Return True if Slack shows items of a call whose response was lost; None where the text does not tell.
 
-        Raises ChatError if the thread cannot be read.
+        Raise ChatError if the message cannot be read.
         """
-        added, old = letters("".join(i.text for i in items if isinstance(i, Words))), letters(self.page.body)
-        messages = await self.page.desk.poster.raw(self.page.spec.thread)
-        me = self.page.desk.poster.me
-        shown = next((letters(posted(m, me).text) for m in messages if m.get("ts") == self.page.ts), "")
+        added, old = letters(text_of(items)), letters(self.content.text)
+        message = await self._context.sent.read_message(self._spec.thread.channel, self.ts)
+        shown = letters(as_posted(message, self._context.sent.me).text) if message else ""
         if added and shown in (old, old + added):
             return shown != old
         new, before = added[-TAIL:], old[-TAIL:]  # Slack may have rewritten the markup above
@@ -251,24 +233,27 @@ class Stream:
             return True
         return False if new and before and shown.endswith(before) else None
 
-    def _let_go(self) -> None:
-        if self._live:
-            self._live = False
-            self.page.desk.live -= 1
+    async def _call(self, method: str, args: Args, max_wait: float) -> None:
+        await self._context.client.call(method, args, thread=self._spec.thread.root, max_wait=max_wait)
+
+    def _mark_ended(self) -> None:
+        if self._open:
+            self._open = False
+            self._context.open_streams -= 1
 
 
-async def _start(desk: Desk, spec: ReplySpec, items: Sequence[Item]) -> str:
+async def _start(context: ReplyContext, spec: ReplySpec, items: Sequence[Item]) -> str:
     """Start a stream and return its ts; in a DM that refuses a recipient, without one."""
-    args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": chunks(items)}
+    args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": as_chunks(items)}
     recipient = {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
-    root, patience = spec.thread.root, desk.pace.start_patience_s
-    if not (spec.direct and desk.surfaces.bare_direct):
+    root, max_wait = spec.thread.root, context.timing.start_max_wait_s
+    if not (spec.direct and context.no_recipient_in_direct):
         try:
-            answer = await desk.client.call("chat.startStream", args | recipient, thread=root, patience=patience)
-            return desk.poster.recorded(str(answer["ts"]))
+            response = await context.client.call("chat.startStream", args | recipient, thread=root, max_wait=max_wait)
+            return context.sent.record(str(response["ts"]))
         except ChatError as error:
             if error.code != "invalid_arguments" or not spec.direct:
                 raise
-    answer = await desk.client.call("chat.startStream", args, thread=root, patience=patience)
-    desk.surfaces.bare_direct = True
-    return desk.poster.recorded(str(answer["ts"]))
+    response = await context.client.call("chat.startStream", args, thread=root, max_wait=max_wait)
+    context.no_recipient_in_direct = True
+    return context.sent.record(str(response["ts"]))

@@ -6,11 +6,13 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
-from bot.slack.reply.desk import Pace
+from bot.slack.reply.reply_context import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from tests.bot.slack.slack_setup import Stage
 
-FAST = Pace(stop_patience_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05))
+FAST = ReplyTiming(
+    append_max_wait_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05)
+)
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ async def sim() -> AsyncIterator[Simulator]:
 
 @pytest.fixture
 async def chat(sim: Simulator) -> AsyncIterator[SlackChat]:
-    made = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=FAST)
+    made = await SlackChat.open(sim.settings.bot_token, sim.api_url, timing=FAST)
     yield made
     await made.close()
 

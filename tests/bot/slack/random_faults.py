@@ -10,11 +10,10 @@ from typing import Any
 from bot.ports import Reply
 from bot.simulator.server import Simulator
 from bot.simulator.sight import Task as SeenTask
-from bot.slack.rate_limiter import Limiter
-from bot.slack.reply.desk import Pace
-from bot.slack.reply.edited_message import SIGNS
+from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
+from bot.slack.reply.reply_content import SYMBOLS
+from bot.slack.reply.reply_context import ReplyTiming
 from bot.slack.slack_chat import SlackChat
-from bot.slack.web_api import Identity, SlackClient
 from bot.texts import say
 from tests.bot.slack.slack_setup import Stage
 from tools.context import ChatError
@@ -27,11 +26,11 @@ REFUSED = ["invalid_chunks", "msg_too_long", "invalid_arguments"]
 CALLS = ["chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update"]
 
 
-async def hurried(sim: Simulator, pace: Pace) -> SlackChat:
+async def hurried(sim: Simulator, pace: ReplyTiming) -> SlackChat:
     """Return a chat whose limiter waits a fraction of the time."""
-    limiter = Limiter(lambda: time.monotonic() * SPEED, lambda seconds: asyncio.sleep(seconds / SPEED))
+    limiter = RateLimiter(lambda: time.monotonic() * SPEED, lambda seconds: asyncio.sleep(seconds / SPEED))
     client = SlackClient(sim.settings.bot_token, sim.api_url, limiter)
-    return SlackChat(client, Identity.of(await client.call("auth.test", {})), pace=pace)
+    return SlackChat(client, Identity.from_auth_test(await client.call("auth.test", {})), timing=pace)
 
 
 @dataclass
@@ -230,5 +229,5 @@ class Telling:
 def _lines(text: str) -> list[SeenTask]:
     """Return the cards that a message without streams shows as lines."""
     found = re.findall(r"^([…✓✕]) Tool (c\d+)(?:: (.*))?$", text, re.MULTILINE)
-    states = {sign: state for state, sign in SIGNS.items()}
+    states = {sign: state for state, sign in SYMBOLS.items()}
     return [SeenTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]

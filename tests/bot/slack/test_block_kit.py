@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.ports import ApprovalCard
-from bot.slack.render.block_kit import ARGUMENTS_LIMIT, card_blocks, card_text, exact
+from bot.slack.render.block_kit import ARGUMENTS_LIMIT, card_blocks, card_text, exact_json
 from bot.texts import say
 from storage.records import Approval, ApprovalRule, Thread
 
@@ -91,7 +91,7 @@ def test_the_card_speaks_the_requesters_language() -> None:
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=4000), min_size=1, max_size=4))
 def test_arguments_are_exact_or_said_to_be_cut(arguments: dict[str, str]) -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write"))
-    text = exact(arguments)
+    text = exact_json(arguments)
     if len(text) <= ARGUMENTS_LIMIT:
         assert json.loads(shown_arguments(blocks)) == arguments
     else:
@@ -116,7 +116,7 @@ def test_every_card_keeps_to_slacks_limits(arguments: dict[str, str], note: str,
 
 def test_nothing_in_the_arguments_is_invisible() -> None:
     hidden = {"path": "a\u202egnp.exe\u200b\u00a0x"}
-    text = exact(hidden)
+    text = exact_json(hidden)
     assert "\\u202e" in text
     assert "\\u200b" in text
     assert "\\u00a0" in text

@@ -34,7 +34,7 @@ async def feed(stage: Stage, text: str, size: int = 700) -> None:
 @pytest.fixture
 async def brief(sim: Simulator) -> AsyncIterator[Stage]:
     """Messages may stay open for no more than a moment."""
-    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=replace(FAST, rotate_s=0.15))
+    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, timing=replace(FAST, rotate_s=0.15))
     yield await Stage.set(sim, chat, "C0GENERAL")
     await chat.close()
 
@@ -166,6 +166,6 @@ async def stormy(stage: Stage, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 async def test_in_any_storm_every_word_arrives_once_and_in_order(sim: Simulator, seed: int) -> None:
-    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=replace(FAST, backoff=(0.01,) * 16))
+    chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, timing=replace(FAST, backoff=(0.01,) * 16))
     await stormy(await Stage.set(sim, chat, "C0GENERAL"), seed)
     await chat.close()

@@ -66,7 +66,7 @@ async def test_in_a_very_long_thread_what_was_lost_is_found_at_its_end() -> None
         for n in range(2_100):  # more than is read of a whole thread
             await sim.say("U0BEN", "C0GENERAL", f"m{n}", thread_ts=root)
         ago = 0.0
-        chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, pace=FAST)
+        chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, timing=FAST)
         stage = Stage(sim, chat, Thread("T0SIM", "C0GENERAL", root))
         await sim.fail_next("chat.postMessage", status=500, effect=True)
         await stage.reply().finish(WHOLE)

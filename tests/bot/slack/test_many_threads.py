@@ -3,9 +3,8 @@
 import asyncio
 
 from bot.simulator.server import Simulator
-from bot.slack.rate_limiter import Limiter
+from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.slack_chat import SlackChat
-from bot.slack.web_api import Identity, SlackClient
 from tests.bot.slack.conftest import FAST
 from tests.bot.slack.slack_setup import Stage
 
@@ -31,10 +30,10 @@ async def test_thirty_threads_within_the_tiers_of_slack(sim: Simulator) -> None:
         await asyncio.sleep(0)
 
     loop = asyncio.get_running_loop()
-    limiter = Limiter(lambda: loop.time() + skipped, sleep)
+    limiter = RateLimiter(lambda: loop.time() + skipped, sleep)
     client = SlackClient(sim.settings.bot_token, sim.api_url, limiter)
-    me = Identity.of(await client.call("auth.test", {}))
-    chat = SlackChat(client, me, pace=FAST)
+    me = Identity.from_auth_test(await client.call("auth.test", {}))
+    chat = SlackChat(client, me, timing=FAST)
     stages = [await Stage.set(sim, chat, "C0GENERAL") for _ in range(30)]
     sim.switches.enforce_tiers = True
     async with asyncio.TaskGroup() as group:

@@ -5,22 +5,22 @@ import random
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.slack.reply.desk import Pace
+from bot.slack.reply.reply_context import ReplyTiming
 from tests.bot.slack.random_faults import Telling, hurried
 from tests.bot.slack.slack_setup import Stage
 
 SEEDS = range(40)
 
 
-def pace(rng: random.Random) -> Pace:
-    return Pace(
-        start_patience_s=rng.choice([0, 2, 20]),
-        stop_patience_s=rng.choice([0.5, 3]),
+def pace(rng: random.Random) -> ReplyTiming:
+    return ReplyTiming(
+        start_max_wait_s=rng.choice([0, 2, 20]),
+        append_max_wait_s=rng.choice([0.5, 3]),
         append_s=0.01,
         appends_per_minute=1e6,
         edit_s=0.01,
         rotate_s=rng.choice([1_000, 1_000, 0.05, 0.15]),
-        limit=rng.choice([11_000, 1_000, 600]),
+        message_limit=rng.choice([11_000, 1_000, 600]),
         backoff=(0.01, 0.01, 0.02, 0.02),
     )
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bot.slack.rate_limiter import EASE_SECONDS, Limiter, TooLongError
+from bot.slack.rate_limited_client import PACED_SECONDS, RateLimiter, WaitTooLongError
 
 
 class Time:
@@ -23,66 +23,66 @@ class Time:
 
 async def test_normal_use_is_not_delayed() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
+    limiter = RateLimiter(time.clock, time.sleep)
     for _ in range(500):
-        await limiter.ready("chat.startStream")
+        await limiter.wait("chat.startStream")
     assert time.now == 1000.0
 
 
 async def test_after_a_429_the_lane_waits_and_then_keeps_to_the_tier() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.startStream", 7)
-    await limiter.ready("chat.startStream")
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.startStream", 7)
+    await limiter.wait("chat.startStream")
     assert time.now == 1007.0
-    await limiter.ready("chat.startStream")
+    await limiter.wait("chat.startStream")
     assert time.now == 1010.0
 
 
 async def test_other_methods_do_not_wait() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.startStream", 7)
-    await limiter.ready("chat.postMessage")
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.startStream", 7)
+    await limiter.wait("chat.postMessage")
     assert time.now == 1000.0
 
 
 async def test_a_quiet_minute_frees_the_lane() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.update", 1)
-    time.now += EASE_SECONDS + 2
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.update", 1)
+    time.now += PACED_SECONDS + 2
     for _ in range(100):
-        await limiter.ready("chat.update")
-    assert time.now == 1000.0 + EASE_SECONDS + 2
+        await limiter.wait("chat.update")
+    assert time.now == 1000.0 + PACED_SECONDS + 2
 
 
 async def test_the_longest_of_several_waits_counts() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.update", 20)
-    limiter.refused("chat.update", 1)
-    await limiter.ready("chat.update")
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.update", 20)
+    limiter.rate_limited("chat.update", 1)
+    await limiter.wait("chat.update")
     assert time.now == 1020.0
 
 
 async def test_who_cannot_wait_is_told_at_once() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.update", 20)
-    with pytest.raises(TooLongError):
-        await limiter.ready("chat.update", patience=5)
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.update", 20)
+    with pytest.raises(WaitTooLongError):
+        await limiter.wait("chat.update", max_wait=5)
     assert time.now == 1000.0
 
 
 async def test_a_thread_with_many_calls_does_not_push_back_one_with_a_single_call() -> None:
     time = Time()
-    limiter = Limiter(time.clock, time.sleep)
-    limiter.refused("chat.update", 5)
+    limiter = RateLimiter(time.clock, time.sleep)
+    limiter.rate_limited("chat.update", 5)
     order: list[str] = []
 
     async def call(thread: str) -> None:
-        await limiter.ready("chat.update", thread)
+        await limiter.wait("chat.update", thread)
         order.append(thread)
 
     async with asyncio.TaskGroup() as group:
@@ -96,26 +96,26 @@ async def test_a_thread_with_many_calls_does_not_push_back_one_with_a_single_cal
 async def test_a_cancelled_wait_leaves_the_lane_usable() -> None:
     time = Time()
     never = asyncio.Event()
-    limiter = Limiter(time.clock, lambda _: never.wait())
-    limiter.refused("chat.update", 5)
-    waiting = asyncio.create_task(limiter.ready("chat.update", "a"))
+    limiter = RateLimiter(time.clock, lambda _: never.wait())
+    limiter.rate_limited("chat.update", 5)
+    waiting = asyncio.create_task(limiter.wait("chat.update", "a"))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     time.now += 6
-    await limiter.ready("chat.update", "a")
+    await limiter.wait("chat.update", "a")
 
 
 async def test_the_line_before_a_caller_counts_as_waiting_too() -> None:
     time = Time()
     never = asyncio.Event()
-    limiter = Limiter(time.clock, lambda _: never.wait())
-    limiter.refused("chat.startStream", 1)
-    waiting = [asyncio.create_task(limiter.ready("chat.startStream", str(n))) for n in range(3)]
+    limiter = RateLimiter(time.clock, lambda _: never.wait())
+    limiter.rate_limited("chat.startStream", 1)
+    waiting = [asyncio.create_task(limiter.wait("chat.startStream", str(n))) for n in range(3)]
     await asyncio.sleep(0)
-    with pytest.raises(TooLongError):
-        await limiter.ready("chat.startStream", "late", patience=5)
+    with pytest.raises(WaitTooLongError):
+        await limiter.wait("chat.startStream", "late", max_wait=5)
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""SlackChat in the simulator: posts, whispers, cards, statuses, look-ups."""
+"""SlackChat in the simulator: posts, ephemeral messages, cards, statuses, look-ups."""
 
 import asyncio
 from dataclasses import replace
@@ -7,9 +7,7 @@ import pytest
 
 from bot.ports import ApprovalCard
 from bot.simulator.server import Simulator
-from bot.slack.message_posting import EVENT_TYPE, posted
 from bot.slack.slack_chat import SlackChat
-from bot.slack.web_api import Identity
 from storage.records import Approval, ApprovalRule, Place, Thread
 from tests.bot.slack.slack_setup import Stage
 from tools.context import ChatError
@@ -88,8 +86,8 @@ async def test_a_thread_without_a_root_is_the_channel_itself(stage: Stage) -> No
     assert (seen.ts, seen.thread_ts) == (ts, None)
 
 
-async def test_a_whisper_is_seen_by_one(stage: Stage) -> None:
-    await stage.chat.whisper(stage.thread, "U0BEN", "Only you, **Ben**")
+async def test_an_ephemeral_message_is_seen_by_one(stage: Stage) -> None:
+    await stage.chat.post_ephemeral(stage.thread, "U0BEN", "Only you, **Ben**")
     assert [m.text for m in stage.sim.ephemerals("U0BEN")] == ["Only you, **Ben**"]
     assert stage.sim.ephemerals("U0ANA") == []
 
@@ -247,8 +245,3 @@ async def test_a_stream_that_ended_before_it_is_marked_has_no_card_at_work(stage
     assert [(t.title, t.status) for t in stage.answers()[0].tasks] == [("look", "error")]
     assert stage.texts()[0].endswith("— interrupted —")
     await reply.close()
-
-
-def test_metadata_that_others_made_up_is_read_as_far_as_it_makes_sense() -> None:
-    told = {"event_type": EVENT_TYPE, "event_payload": {"key": "k", "part": "the first"}}
-    assert posted({"ts": "1.0", "metadata": told}, Identity("T1", "U1", "B1")).part == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.slack.render.slack_text import LOOKAHEAD, escape, neutral, shorten
+from bot.slack.render.slack_text import LOOKAHEAD, escape, neutralize_mentions, shorten
 
 LIVE = re.compile(
     r"<!(channel|here|everyone|group|subteam)|<@[UWB]|(?<![a-z0-9])@(channel|here|everyone)(?![a-z0-9])", re.IGNORECASE
@@ -22,32 +22,32 @@ NASTY = st.lists(
 
 @given(NASTY)
 def test_no_mention_survives(text: str) -> None:
-    assert not LIVE.search(neutral(text))
-    assert neutral(text).replace("\u200b", "") == text
+    assert not LIVE.search(neutralize_mentions(text))
+    assert neutralize_mentions(text).replace("\u200b", "") == text
 
 
 @given(NASTY, st.lists(st.integers(0, 80), max_size=5))
 def test_a_mention_split_over_deltas_does_not_survive(text: str, cuts: list[int]) -> None:
     text += "." * LOOKAHEAD
     places = sorted({0, *(c for c in cuts if c <= len(text)), len(text)})
-    joined = "".join(neutral(text, a, b) for a, b in itertools.pairwise(places))
-    assert joined == neutral(text)
+    joined = "".join(neutralize_mentions(text, a, b) for a, b in itertools.pairwise(places))
+    assert joined == neutralize_mentions(text)
 
 
 @given(NASTY, st.integers(0, 80))
 def test_what_was_sent_early_is_what_the_whole_text_would_have_sent(text: str, known: int) -> None:
     end = max(0, min(known, len(text)) - LOOKAHEAD)
-    assert neutral(text[: min(known, len(text))], 0, end) == neutral(text, 0, end)
+    assert neutralize_mentions(text[: min(known, len(text))], 0, end) == neutralize_mentions(text, 0, end)
 
 
 @pytest.mark.parametrize("text", ["joe@here.com", "<!DOCTYPE html>", "<!-- a -->", "@channels", "a < b", "@heretic"])
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert neutral(text) == text
+    assert neutralize_mentions(text) == text
 
 
 def test_nul_bytes_and_lone_surrogates_do_not_leave_the_house() -> None:
-    assert neutral("a\x00b\ud83dc") == "ab\ufffdc"
-    assert neutral("\ud83d\ude00") == "😀"
+    assert neutralize_mentions("a\x00b\ud83dc") == "ab\ufffdc"
+    assert neutralize_mentions("\ud83d\ude00") == "😀"
 
 
 def test_mrkdwn_shows_the_text_itself() -> None:

@@ -57,6 +57,27 @@ def test_code_goes_on_in_its_language() -> None:
     assert second.startswith("```python\nx = 1\n")
 
 
+def test_a_longer_fence_is_closed_and_reopened_at_its_own_length() -> None:
+    inner = "```py\nx = 1\n```\n"
+    messages = split("````md\n" + inner * 30 + "````\nThe end.", 150)
+    assert len(messages) > 3
+    for message in messages[:-1]:
+        assert message.startswith("````md\n")
+        assert message.endswith("\n````")
+
+
+@pytest.mark.parametrize(
+    ("opening", "line", "stays_open"),
+    [("```", "```", False), ("```", "````", False), ("````", "```", True), ("```", "~~~", True),
+     ("~~~~", "~~~", True), ("~~~", "~~~~", False), ("```", "``` py", True)],
+)  # fmt: skip
+def test_a_fence_is_closed_by_a_fence_of_its_kind_that_is_at_least_as_long(
+    opening: str, line: str, stays_open: bool
+) -> None:
+    state, _ = state_of(f"{opening}\ncode\n{line}\n")
+    assert (state.fence is not None) is stays_open
+
+
 def test_a_table_is_cut_between_rows_and_bears_its_header_again() -> None:
     table = "| name | n |\n|---|---|\n" + "".join(f"| row {i} | {i} |\n" for i in range(60))
     messages = split(table, 300)

@@ -1,0 +1,266 @@
+"""The content of a reply: text and task cards, pending or shown in a message, and their form in Slack. Pure."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bot.ports import TaskStatus
+from bot.slack.render.slack_text import neutralize_mentions, shorten
+from bot.slack.render.split_markdown import cut, releasable
+from bot.texts import say
+
+CARD_TEXT_LIMIT = 256  # title and output of a task card (Slack: task_update chunk)
+MIN_ROOM = 200  # a message with less room than this is full
+MAX_CARDS = 40  # of the 50 blocks of a message
+SYMBOLS: dict[TaskStatus, str] = {"in_progress": "…", "complete": "✓", "error": "✕"}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Markdown as it is sent. `step` numbers the attempt at a step that the text belongs to."""
+
+    text: str
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCard:
+    """The newest state of one task card."""
+
+    key: str
+    title: str
+    status: TaskStatus
+    output: str | None = None
+
+
+Item = Text | TaskCard
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The items that go into a message next. `full`: there is more than the message has room for."""
+
+    items: tuple[Item, ...] = ()
+    full: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.items) or self.full
+
+    @property
+    def text(self) -> str:
+        return text_of(self.items)
+
+
+@dataclass(slots=True)
+class PendingContent:
+    """What a reply does not show yet: the turn adds to it, the sender takes from it, and returns what was not sent."""
+
+    step_text: str = ""  # text of the current step, as added
+    broken: bool = False  # a message shows text of a step that was restarted, and is not marked yet
+    _step: int = 0
+    _taken: int = 0  # characters of the current step that were taken
+    _queue: deque[Item] = field(default_factory=deque)
+    _later: list[TaskCard] = field(default_factory=list)  # cards that wait for the end of the current step's text
+    _placed: set[str] = field(default_factory=set)  # keys of the cards that have their place
+    _restarted: set[int] = field(default_factory=set)
+
+    def add(self, delta: str) -> None:
+        """Add text to the current step. `take` leaves its last characters until the step is complete."""
+        self.step_text += delta
+
+    def set_card(self, card: TaskCard) -> None:
+        """Add or update a card. A new one waits for the end of the growing text, which it would split."""
+        title = shorten(neutralize_mentions(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
+        has_output = card.output and card.output.strip()
+        output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) if has_output else None
+        waits = bool(self.step_text) and card.key not in self._placed
+        (self._later if waits else self._queue).append(TaskCard(card.key, title, card.status, output))
+        if not waits:
+            self._placed.add(card.key)
+
+    def cards(self) -> dict[str, TaskCard]:
+        """Return the newest state of each pending card."""
+        return {item.key: item for item in (*self._queue, *self._later) if isinstance(item, TaskCard)}
+
+    def close_cards(self, shown: Iterable[Item], status: TaskStatus, output: str) -> None:
+        """Close every card in progress, both those among `shown` and the pending ones."""
+        newest = {**{item.key: item for item in shown if isinstance(item, TaskCard)}, **self.cards()}
+        for card in [c for c in newest.values() if c.status == "in_progress"]:
+            self.set_card(replace(card, status=status, output=output))
+
+    def end_step(self) -> None:
+        """The step's text is complete; what follows is a new paragraph."""
+        if self.step_text.strip():
+            self.step_text += "" if self.step_text.endswith("\n\n") else "\n\n"
+        self._release()
+        self._next_step()
+
+    def restart(self) -> None:
+        """Drop the current step's text; if some of it was taken, it has to be marked as broken."""
+        self.broken = self.broken or self._taken > 0
+        self._queue = deque(i for i in self._queue if not isinstance(i, Text) or i.step != self._step)
+        self._restarted.add(self._step)
+        self._place_cards()
+        self._next_step()
+
+    def complete(self, text: str) -> None:
+        """Set the complete text of the current step; if a different text was taken, the step is restarted."""
+        if text[: self._taken] != self.step_text[: self._taken]:
+            self.restart()
+        self.step_text = text
+        self._release()
+
+    def take(self, room: int, shown: str, *, final: bool = False) -> Batch:
+        """Return what fits into `room` characters after the text `shown`.
+
+        Of a growing step only complete words are taken, and not its last characters. While a broken step has to be
+        marked nothing is taken, because it would appear below that step's text.
+        """
+        if self.broken:
+            return Batch()
+        if final:
+            self._release()
+        items: list[Item] = []
+        while self._queue:
+            item = self._queue.popleft()
+            if isinstance(item, TaskCard):
+                items.append(item)
+                continue
+            taken = text_of(items)
+            left = room - len(taken)
+            if left < min(MIN_ROOM, len(item.text)):
+                self._queue.appendleft(item)
+                return Batch(_merged(items), full=True)
+            at = cut(item.text, max(left, 1), shown + taken)
+            items.append(Text(item.text[:at], item.step))
+            if at < len(item.text):
+                self._queue.appendleft(Text(item.text[at:], item.step))
+                return Batch(_merged(items), full=True)
+        full = self._take_growing(items, room, shown)
+        return Batch(_merged(items), full=full)
+
+    def give_back(self, items: Sequence[Item]) -> None:
+        """Take back what was not sent; it comes first next time, unless its step was restarted meanwhile."""
+        kept = (i for i in reversed(items) if not isinstance(i, Text) or i.step not in self._restarted)
+        self._queue.extendleft(kept)
+
+    def _take_growing(self, items: list[Item], room: int, shown: str) -> bool:
+        rest = self.step_text[self._taken :]
+        if not rest:
+            return False
+        taken = text_of(items)
+        ready = releasable(rest, shown + taken)
+        left = room - len(taken)
+        if ready and left < MIN_ROOM:
+            return True
+        at = cut(rest[:ready], left, shown + taken) if ready else 0
+        if at:
+            items.append(Text(neutralize_mentions(self.step_text, self._taken, self._taken + at), self._step))
+            self._taken += at
+        return at < ready
+
+    def _release(self) -> None:
+        if self._taken < len(self.step_text):
+            self._queue.append(Text(neutralize_mentions(self.step_text, self._taken), self._step))
+            self._taken = len(self.step_text)
+        self._place_cards()
+
+    def _place_cards(self) -> None:
+        self._queue.extend(self._later)
+        self._placed.update(card.key for card in self._later)
+        self._later.clear()
+
+    def _next_step(self) -> None:
+        self.step_text, self._taken = "", 0
+        self._step += 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContent:
+    """What one message shows: its text as sent, and its cards by key."""
+
+    text: str = ""
+    cards: Mapping[str, TaskCard] = field(default_factory=dict)
+    step: int = -1
+    step_start: int = 0  # where in the text the current step begins
+
+    def plus(self, items: Iterable[Item]) -> "ShownContent":
+        """Return the content with more items."""
+        text, cards, step, step_start = self.text, dict(self.cards), self.step, self.step_start
+        for item in items:
+            if isinstance(item, TaskCard):
+                cards[item.key] = item
+                continue
+            if item.step != step:
+                step, step_start = item.step, len(text)
+            text += item.text
+        return ShownContent(text, cards, step, step_start)
+
+    def without_step(self) -> "ShownContent":
+        """Return the content without the text of the current step."""
+        return replace(self, text=self.text[: self.step_start])
+
+    def open_cards(self) -> list[TaskCard]:
+        return [card for card in self.cards.values() if card.status == "in_progress"]
+
+    def cards_to_continue(self, locale: str) -> list[TaskCard]:
+        """Return the open cards as they end in this message, because they continue in the next one."""
+        below = say("reply.continued", locale)
+        return [replace(card, status="complete", output=below) for card in self.open_cards()]
+
+    def card_lines(self) -> list[str]:
+        """Return each card as one line of text."""
+        return [
+            f"{SYMBOLS[card.status]} {card.title}" + (f": {card.output}" if card.output else "")
+            for card in self.cards.values()
+        ]
+
+
+def end_note(note: str) -> Text:
+    """Return the line that says why a message ends here."""
+    return Text(f"\n\n_— {note} —_", -1)
+
+
+def text_of(items: Iterable[Item]) -> str:
+    return "".join(item.text for item in items if isinstance(item, Text))
+
+
+def as_chunks(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Return items as stream chunks (Slack: chat.appendStream). Never text beside chunks: a stream has one mode."""
+    chunks: list[dict[str, Any]] = []
+    for item in items:
+        if isinstance(item, Text):
+            chunks.append({"type": "markdown_text", "text": item.text})
+            continue
+        card = {"type": "task_update", "id": item.key[:256], "title": item.title, "status": item.status}
+        chunks.append(card | {"output": item.output} if item.output else card)
+    return chunks
+
+
+def task_card_blocks(cards: Iterable[TaskCard]) -> list[dict[str, Any]]:
+    """Return the newest task cards as blocks, for a message that is edited."""
+    return [_task_card_block(card) for card in list(cards)[-MAX_CARDS:]]
+
+
+def _task_card_block(card: TaskCard) -> dict[str, Any]:
+    block = {"type": "task_card", "task_id": card.key[:256], "title": card.title, "status": card.status}
+    if not card.output:
+        return block
+    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
+    return block | {"output": {"type": "rich_text", "elements": [text]}}
+
+
+def _merged(items: list[Item]) -> tuple[Item, ...]:
+    """Join adjacent texts of one step; of several states of one card keep the newest, at the place of the first."""
+    newest = {item.key: item for item in items if isinstance(item, TaskCard)}
+    merged: list[Item] = []
+    for item in items:
+        if isinstance(item, TaskCard):
+            if item.key in newest:
+                merged.append(newest.pop(item.key))
+        elif merged and isinstance(last := merged[-1], Text) and last.step == item.step:
+            merged[-1] = Text(last.text + item.text, item.step)
+        elif item.text:
+            merged.append(item)
+    return tuple(merged)

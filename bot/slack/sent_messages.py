@@ -1,0 +1,165 @@
+"""What Slack already shows: threads read back, and messages looked up before they are sent a second time."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Collection
+from typing import Any
+
+from bot.slack.rate_limited_client import Identity, SlackClient
+from storage.records import Thread
+from tools.context import ChatError, Posted
+
+EVENT_TYPE = "hermes_delivery"
+PAGE_SIZE = 200
+MAX_PAGES = 10
+CHANNEL_MESSAGES = 30  # read back of a channel itself, where a message has no thread
+MAX_RECORDED = 4_000
+SKEW_SECONDS = 5.0  # Slack's servers need not agree on the time to the millisecond
+
+log = logging.getLogger("bot.slack")
+
+
+def delivery_metadata(key: str, part: int) -> dict[str, Any]:
+    """Return the message metadata by which `SentMessages.find` recognizes a message."""
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": key, "part": part}}
+
+
+class SentMessages:
+    """Reads threads, and records which messages are known to be ours. Methods raise ChatError."""
+
+    def __init__(self, client: SlackClient, me: Identity) -> None:
+        self._client = client
+        self.me = me
+        # The newest ts that Slack gave one of our messages, in any thread: a message sent from now on is newer.
+        self.latest_ts = client.first_ts
+        self.recorded: OrderedDict[str, None] = OrderedDict()  # ts of our messages, the last MAX_RECORDED
+        # Posts whose outcome is uncertain, with the newest ts that was known before each.
+        self._uncertain: OrderedDict[tuple[str, int], str] = OrderedDict()
+
+    def record(self, ts: str) -> str:
+        """Record a message as ours; return its ts."""
+        self.recorded[ts] = None
+        if len(self.recorded) > MAX_RECORDED:
+            self.recorded.popitem(last=False)
+        if not self.latest_ts or is_later(ts, self.latest_ts):
+            self.latest_ts = ts
+        return ts
+
+    def is_uncertain(self, key: str, part: int) -> bool:
+        """Return True if Slack may show this message already, and could not be read since it was posted."""
+        return (key, part) in self._uncertain
+
+    async def find(
+        self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
+    ) -> list[Posted]:
+        """Return our messages that belong to one of these deliveries, oldest first.
+
+        A message belongs to the delivery whose key is in its metadata. A stream gets its metadata only when it is
+        stopped. So with `recorded`, our messages without metadata count too: those newer than `after` and the open
+        streams, except the recorded ones. That is safe because only one process writes in a thread.
+
+        `after`: the ts from which on the thread is read, less SKEW_SECONDS; None or "": from its beginning.
+        """
+        if thread.root:
+            messages = await self.read_raw(thread, after=_with_skew(after))
+        else:
+            messages = await self._read_channel(thread.channel)
+
+        def belongs(message: Posted) -> bool:
+            if message.key is not None or recorded is None:
+                return message.key in keys
+            newer = bool(after) and is_later(message.ts, after or "")
+            return message.ts not in recorded and (message.streaming or newer)
+
+        return [message for raw in messages if (message := as_posted(raw, self.me)).ours and belongs(message)]
+
+    async def find_lost_post(self, thread: Thread, key: str, part: int, before: str, lost: ChatError) -> str | None:
+        """Return the ts of a message whose response was lost; None if Slack does not show it.
+
+        It was posted after `before`, or is uncertain since an earlier call. Raise `lost` if Slack cannot be read.
+        """
+        before = self._uncertain.setdefault((key, part), before)
+        if len(self._uncertain) > MAX_RECORDED:
+            self._uncertain.popitem(last=False)
+        try:
+            found = await self.find(thread, {key}, after=before)
+        except ChatError as error:
+            log.warning("cannot tell whether a message was posted", extra={"reason": error.code})
+            raise lost from None
+        self._uncertain.pop((key, part), None)
+        return next((self.record(message.ts) for message in found if message.part == part), None)
+
+    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
+        """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""
+        messages = await self.read_raw(thread, after=after)
+        return [as_posted(message, self.me) for message in messages][-limit:]
+
+    async def read_message(self, channel: str, ts: str) -> dict[str, Any] | None:
+        """Return one message as Slack gives it; None if there is none."""
+        window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
+        answer = await self._client.read("conversations.replies", window)
+        return next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+
+    async def read_raw(self, thread: Thread, *, after: str | None = None) -> list[dict[str, Any]]:
+        """Return the thread's messages as Slack gives them, at most MAX_PAGES pages."""
+        # Always by the root: the ts of a reply returns that reply alone (Slack: conversations.replies).
+        params = {"channel": thread.channel, "ts": thread.root, "limit": PAGE_SIZE, "include_all_metadata": True}
+        if after is not None:
+            params["oldest"] = after
+        found: list[dict[str, Any]] = []
+        for _ in range(MAX_PAGES):
+            answer = await self._client.read("conversations.replies", params)
+            found += answer.get("messages", [])
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+            params["cursor"] = cursor
+        # Slack adds the root to each page, whatever the window is.
+        seen = {str(m.get("ts")): m for m in found if after is None or is_later(str(m.get("ts", "0")), after)}
+        return [seen[ts] for ts in sorted(seen, key=_order)]
+
+    async def _read_channel(self, channel: str) -> list[dict[str, Any]]:
+        params = {"channel": channel, "limit": CHANNEL_MESSAGES, "include_all_metadata": True}
+        newest_first = (await self._client.read("conversations.history", params)).get("messages", [])
+        return list(reversed(newest_first))
+
+
+def as_posted(message: dict[str, Any], me: Identity) -> Posted:
+    """Return a message of Slack as a Posted."""
+    user, bot = str(message.get("user") or ""), str(message.get("bot_id") or "")
+    metadata = message.get("metadata") or {}
+    payload = metadata.get("event_payload") if metadata.get("event_type") == EVENT_TYPE else None
+    payload = payload if isinstance(payload, dict) else {}
+    part = payload.get("part")  # anybody's metadata may say anything
+    return Posted(
+        ts=str(message["ts"]),
+        user=user or bot,
+        text=_text(message),
+        ours=(bool(user) and user == me.user) or (bool(bot) and bot == me.bot),
+        bot=bool(bot),
+        key=str(payload["key"]) if "key" in payload else None,
+        streaming=message.get("streaming_state") == "in_progress",
+        part=part if isinstance(part, int) else 0,
+    )
+
+
+def _text(message: dict[str, Any]) -> str:
+    """Return the message's text; that of its markdown blocks where it is longer than the fallback beside them."""
+    blocks = message.get("blocks") or ()
+    markdown = "\n\n".join(str(b.get("text", "")) for b in blocks if b.get("type") == "markdown")
+    text = str(message.get("text") or "")
+    return markdown if len(markdown) > len(text) else text
+
+
+def is_later(ts: str, than: str) -> bool:
+    """Compare two ts as Slack orders them."""
+    return _order(ts) > _order(than)
+
+
+def _order(ts: str) -> tuple[int, str]:
+    whole, _, fraction = ts.partition(".")
+    return int(whole or 0), fraction
+
+
+def _with_skew(after: str | None) -> str | None:
+    return f"{float(after) - SKEW_SECONDS:.6f}" if after else None

@@ -37,10 +37,10 @@ from storage import approvals, inbox, memory_events
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
+from tools.call_executor import Executor
 from tools.context import ChatError, Clock
-from tools.declaration import Tool
-from tools.executor import Executor
-from tools.registry import Registry
+from tools.tool_definition import Tool
+from tools.tool_registry import Registry
 
 if TYPE_CHECKING:
     from tools.mcp.server_hub import Hub

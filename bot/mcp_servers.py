@@ -11,9 +11,9 @@ from bot.config.yaml_file import variables
 from tools.mcp.server_settings import McpSettings, McpSettingsError, load_settings
 
 if TYPE_CHECKING:
-    from tools.declaration import Tool
     from tools.mcp.server_check import CheckRow, ListRow
     from tools.mcp.server_hub import Hub
+    from tools.tool_definition import Tool
 
 
 def server_settings(config: Config) -> McpSettings:

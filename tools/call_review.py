@@ -8,10 +8,10 @@ from typing import Any
 from storage.records import ApprovalRule, CallState, Decision, Effect, ToolCall
 from tools.argument_validation import ArgumentsError, Parsed, arguments_hash
 from tools.context import ModelCall
-from tools.declaration import Tool, failed
-from tools.registry import Registry
 from tools.text_cleanup import brief, storable
+from tools.tool_definition import Tool, failed
 from tools.tool_policy import Policy
+from tools.tool_registry import Registry
 
 RAW_KEPT = 4000  # characters of unreadable arguments that are kept, for the model to see what it wrote
 

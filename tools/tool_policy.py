@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from storage.records import ApprovalRule, Decision, Effect
-from tools.declaration import Tool
+from tools.tool_definition import Tool
 
 N = TypeVar("N", int, float)
 Verdict = Literal["approve", "deny"]

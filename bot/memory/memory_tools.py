@@ -12,7 +12,7 @@ from storage.database import Tx
 from storage.memories import record_use
 from storage.records import Memory, Person, Place
 from tools.context import ToolContext
-from tools.declaration import Tool, ToolError, tool
+from tools.tool_definition import Tool, ToolError, tool
 
 FOUND = 10
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.waiting import until
-from tools.declaration import Tool
 from tools.mcp.server_hub import Hub, ServerStatus
 from tools.mcp.server_settings import load_settings
 from tools.mcp.timing import Pace
+from tools.tool_definition import Tool
 
 HERE = Path(__file__).parent
 QUICK = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)

@@ -6,7 +6,7 @@ from typing import Any
 from storage.records import ToolCall
 from tools.argument_validation import arguments_hash
 from tools.context import ModelCall, ToolContext
-from tools.declaration import Tool, tool
+from tools.tool_definition import Tool, tool
 
 
 @tool(effect="read")

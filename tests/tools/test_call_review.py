@@ -8,9 +8,9 @@ import pytest
 from tests.tools.samples import asked, call_of, send_money, weather, wipe
 from tools.argument_validation import arguments_hash
 from tools.call_review import RAW_KEPT, Reviewed, recheck, review
-from tools.declaration import tool
-from tools.registry import Registry
+from tools.tool_definition import tool
 from tools.tool_policy import Policy, ToolRule
+from tools.tool_registry import Registry
 
 TOOLS = [weather, send_money, wipe]
 policy = Policy(rules={"send_money": ToolRule(risk="allow")})

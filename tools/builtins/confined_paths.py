@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tools.declaration import ToolError
 from tools.text_cleanup import brief
+from tools.tool_definition import ToolError
 
 TEMPORARY = ".~hermes-"  # how the names of unfinished writes begin
 MAX_PARTS = 32

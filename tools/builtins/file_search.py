@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.builtins import confined_paths
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 
 SEARCH_FILE_BYTES = 2 * 1024 * 1024
 SEARCH_BYTES = 64 * 1024 * 1024

@@ -11,8 +11,8 @@ from pydantic import Field
 from tools.builtins import confined_paths
 from tools.builtins.file_search import Search, is_binary, lines_of
 from tools.context import ToolContext
-from tools.declaration import ToolError, tool
 from tools.text_cleanup import brief
+from tools.tool_definition import ToolError, tool
 
 READ_BYTES = 8 * 1024 * 1024
 RESULT_LIMIT = 12_000  # characters, some 3,000 tokens; the configuration may set another

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from storage.records import Thread
 from tools.context import ChatError, Posted, ToolContext
-from tools.declaration import ToolError, tool
 from tools.slack_markup import mentioned_users, readable
 from tools.text_cleanup import brief
+from tools.tool_definition import ToolError, tool
 
 _CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|[^>]*)?>")
 _CHANNEL_ID = re.compile(r"[CG][A-Z0-9]+")

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import Field
 
 from tools.context import ToolContext
-from tools.declaration import ToolError, tool
 from tools.text_cleanup import brief
+from tools.tool_definition import ToolError, tool
 
 
 @tool(effect="read", summary=("Tells date and time in any time zone.", "查询任意时区的日期和时间。"))

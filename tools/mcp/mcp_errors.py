@@ -4,11 +4,11 @@ import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from tools.declaration import ToolError
-from tools.mcp.call_results import TOO_LARGE, too_large
+from tools.mcp.content_blocks import TOO_LARGE, too_large
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
 from tools.mcp.transports import Wire
+from tools.tool_definition import ToolError
 
 CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001  # the SDK's own codes (mcp 2.3)
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602  # JSON-RPC 2.0, section 5.1

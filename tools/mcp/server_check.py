@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import dataclass, replace
 
-from tools.declaration import Tool
 from tools.mcp.server_hub import Hub, ServerStatus
 from tools.mcp.server_settings import McpSettings
+from tools.tool_definition import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ import mcp.types as t
 from mcp import Client, MCPError
 
 from tools.backoff import first_completed
-from tools.declaration import ToolError
-from tools.mcp.call_results import read_result
 from tools.mcp.connection_monitor import Watch
+from tools.mcp.content_blocks import read_result
 from tools.mcp.mcp_errors import CONNECTION_CLOSED, call_error, connect_words, connection_lost, leaf, session_gone
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
+from tools.mcp.server_tools import Catalog, Offer
 from tools.mcp.timing import Pace
-from tools.mcp.tool_catalog import Catalog, Offer
 from tools.mcp.transports import Opener, Wire, open_transport
+from tools.tool_definition import ToolError
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.declaration import Tool
 from tools.mcp.server_connection import Connection
 from tools.mcp.server_settings import McpSettings, ServerSettings
+from tools.mcp.server_tools import Catalog, Offer
 from tools.mcp.timing import Pace
-from tools.mcp.tool_catalog import Catalog, Offer
 from tools.mcp.transports import Opener, open_transport
+from tools.tool_definition import Tool
 
 log = logging.getLogger(__name__)
 

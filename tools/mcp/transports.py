@@ -17,8 +17,8 @@ from mcp.client.stdio import get_default_environment, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tools.mcp import process_guard
-from tools.mcp.call_results import MAX_BYTES, TOO_LARGE
 from tools.mcp.child_stderr import StderrPipe
+from tools.mcp.content_blocks import MAX_BYTES, TOO_LARGE
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
 

@@ -21,7 +21,7 @@ from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.argument_validation import is_whole
 from tools.call_review import review
 from tools.context import ModelCall
-from tools.declaration import is_failure
+from tools.tool_definition import is_failure
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full

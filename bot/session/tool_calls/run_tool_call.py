@@ -15,7 +15,7 @@ from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
 from tools.call_review import Outcome, recheck
 from tools.context import ToolContext
-from tools.declaration import Tool, failed
+from tools.tool_definition import Tool, failed
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for the first connection to a server

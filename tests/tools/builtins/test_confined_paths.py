@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.builtins import confined_paths
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 
 SECRET = b"outside"
 pieces = st.sampled_from(

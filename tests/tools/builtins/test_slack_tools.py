@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from storage.records import CallState, Person, Thread
-from tests.tools.chat import FakeChat, context_for
+from tests.tools.fake_chat import FakeChat, context_for
 from tests.tools.samples import call_of
 from tools.builtins.slack_tools import post_message, read_thread
+from tools.call_executor import Executor
 from tools.context import ChatError, Posted
-from tools.declaration import ToolError
-from tools.executor import Executor
+from tools.tool_definition import ToolError
 from tools.tool_policy import Policy
 
 GUEST = Person("T", "U9", "Gus", guest=True)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from storage.records import Person
-from tests.tools.chat import context_for
+from tests.tools.fake_chat import context_for
 from tools.builtins.time_tools import current_time
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 
 ADA = Person("T", "U1", "Ada", timezone="Asia/Shanghai")
 MOMENT = 1_780_000_000.0  # 2026-05-28 20:26:40 UTC

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from tests.fakes.mcp_bench import Bench, bench, free_port
 from tests.waiting import until
-from tools.declaration import ToolError
 from tools.mcp.timing import Pace
+from tools.tool_definition import ToolError
 
 SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
 TOKEN = "t0psecret-t0psecret"

@@ -5,11 +5,11 @@ import pytest
 from mcp import MCPError
 from pydantic import BaseModel, ValidationError
 
-from tools.declaration import ToolError
 from tools.mcp.mcp_errors import call_error, connect_words, connection_lost, session_gone
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
 from tools.mcp.transports import Wire
+from tools.tool_definition import ToolError
 
 STDIO = ServerSettings("srv", command="x")
 HTTP = ServerSettings("srv", url="https://h.example/mcp?token=t0psecret")

@@ -9,10 +9,10 @@ import pytest
 
 from tests.fakes.mcp_bench import QUICK, Bench, alive, bench, real, tiny
 from tests.waiting import until
-from tools.declaration import Tool, ToolError
 from tools.mcp.server_hub import Hub
 from tools.mcp.server_settings import load_settings
 from tools.mcp.timing import Pace
+from tools.tool_definition import Tool, ToolError
 
 SECRET = {"API_TOKEN": "t0psecret-t0psecret"}
 

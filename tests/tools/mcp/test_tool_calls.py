@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from tests.fakes.mcp_bench import Bench, bench, real
 from tests.waiting import until
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 TOKEN = "tok-3n-of-the-child"

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.mcp.tool_catalog import tool_names
+from tools.mcp.server_tools import tool_names
 
 
 @given(st.lists(st.text(min_size=1, max_size=80), max_size=12), st.sampled_from(["a", "files", "x" * 32]))

@@ -43,7 +43,7 @@ from tests.bot.session.machine.session_builders import (
     taken,
 )
 from tools.call_review import Outcome
-from tools.declaration import failed
+from tools.tool_definition import failed
 
 LOST = Outcome(CallState.UNKNOWN, "", error="the server went away")
 

@@ -8,8 +8,8 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from storage.records import CallState
 from tools.call_review import Outcome
-from tools.declaration import Tool, ToolError, failed, ok
 from tools.text_cleanup import cut, storable_data
+from tools.tool_definition import Tool, ToolError, failed, ok
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
 SMALLEST_LIMIT = 300  # characters; below this nothing useful is left beside the note

@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel, Field, field_validator
 
 from tools.context import ToolContext
-from tools.declaration import ToolError, failed, is_failure, ok, tool
-from tools.function_schema import DeclarationError
+from tools.tool_decorator import DeclarationError
+from tools.tool_definition import ToolError, failed, is_failure, ok, tool
 
 NO_CONTEXT: Any = None
 

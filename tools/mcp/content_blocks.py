@@ -5,8 +5,8 @@ from typing import Any
 
 import mcp.types as t
 
-from tools.declaration import ToolError
 from tools.mcp.secret_redaction import Redactor
+from tools.tool_definition import ToolError
 
 MAX_BYTES = 8 << 20
 """The largest result taken. Over HTTP it is refused while it arrives, over stdio when it has."""

@@ -2,8 +2,8 @@
 
 import json
 
-from tools.builtins.catalogue import BUILT_INS
-from tools.registry import Registry
+from tools.builtins import BUILT_INS
+from tools.tool_registry import Registry
 
 EFFECTS = {"post_message": "write", "write_file": "write"}
 

@@ -11,9 +11,9 @@ from typing import Any
 import mcp.types as t
 
 from storage.records import Effect
-from tools.declaration import Tool
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
+from tools.tool_definition import Tool
 
 MAX_DESCRIPTION = 1024
 MAX_SCHEMA_CHARS = 65_536

@@ -7,9 +7,9 @@ from typing import Any
 
 from storage.records import Decision, Effect
 from tools.argument_validation import Checker, SchemaError
-from tools.declaration import Tool
-from tools.function_schema import NAME
 from tools.text_cleanup import brief
+from tools.tool_decorator import NAME
+from tools.tool_definition import Tool
 from tools.tool_policy import Policy
 
 # Keys of their own under `tools:` in the configuration, and the pair by which a late outcome joins a conversation.

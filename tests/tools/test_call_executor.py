@@ -12,9 +12,9 @@ import pytest
 from storage.records import CallState
 from tests.tools.samples import call_of, never
 from tests.waiting import until
+from tools.call_executor import Executor
 from tools.call_review import Outcome
-from tools.declaration import Tool, ToolError, tool
-from tools.executor import Executor
+from tools.tool_definition import Tool, ToolError, tool
 from tools.tool_policy import Limits, Policy
 
 NO_CONTEXT: Any = None

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from storage.records import CallState
 from tests.tools.samples import weather
-from tools.attempt_outcome import SMALLEST_LIMIT, Ending, outcome_of, success
-from tools.declaration import ToolError
+from tools.call_outcome import SMALLEST_LIMIT, Ending, outcome_of, success
+from tools.tool_definition import ToolError
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.binary(max_size=20),

@@ -6,7 +6,7 @@ import mcp.types as t
 import pytest
 
 from tools.mcp.server_settings import load_settings
-from tools.mcp.tool_catalog import MAX_DESCRIPTION, Catalog, clean, effect
+from tools.mcp.server_tools import MAX_DESCRIPTION, Catalog, clean, effect
 
 SCHEMA = {"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "integer"}}}
 

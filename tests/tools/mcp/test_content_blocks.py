@@ -6,9 +6,9 @@ from typing import Any
 import mcp.types as t
 import pytest
 
-from tools.declaration import ToolError
-from tools.mcp.call_results import MAX_BYTES, read_result
+from tools.mcp.content_blocks import MAX_BYTES, read_result
 from tools.mcp.secret_redaction import Redactor
+from tools.tool_definition import ToolError
 
 HIDE = Redactor(["topsecret1"])
 BLOB = base64.b64encode(b"x" * 3072).decode()

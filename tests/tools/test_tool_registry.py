@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tools.samples import send_money, weather, wipe
-from tools.registry import Registry
 from tools.tool_policy import Policy, ToolRule
+from tools.tool_registry import Registry
 
 remote = replace(weather, name="files_stat", source="mcp:files")
 other = replace(weather, name="files_copy", source="mcp:files", effect="write")

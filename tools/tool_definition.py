@@ -8,7 +8,7 @@ from typing import Any
 
 from storage.records import Decision, Effect
 from tools.context import ToolContext
-from tools.function_schema import MismatchError, Signature, read_signature
+from tools.tool_decorator import MismatchError, Signature, read_signature
 
 
 class ToolError(Exception):

@@ -17,11 +17,11 @@ import traceback
 from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
-from tools.attempt_outcome import Ending, Stopped, may_retry, not_run, outcome_of
 from tools.backoff import backoff_delay, first_completed
+from tools.call_outcome import Ending, Stopped, may_retry, not_run, outcome_of
 from tools.call_review import Outcome
 from tools.context import Clock, ToolContext
-from tools.declaration import Tool, ToolError
+from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
 
 log = logging.getLogger(__name__)

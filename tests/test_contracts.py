@@ -64,7 +64,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/simulator/control.py", "bot.ports"),
         ("bot/simulator/feed.py", "storage.records"),
     ],
-    "no import cycles among siblings": [("tools/json_schema.py", "tools.tool_registry")],
+    "no import cycles among siblings": [("tools/context.py", "tools.call_review")],
 }
 
 

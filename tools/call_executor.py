@@ -1,13 +1,13 @@
-"""Runs one call: time limit, retries with the same key, a result that a model can read.
+"""Runs one tool call: time limit, retries with the same idempotency key, an outcome.
 
-How a run ends, and who decides it:
+How a run can be stopped:
 
-* `cancel.set()` (a person stopped the turn): `run` returns an Outcome as usual. The attempt is cancelled and given a
-  moment; what it still returns is its true outcome, otherwise the call is `cancelled` if it may be repeated with its
-  key, else `unknown`.
-* cancelling the task that awaits `run` (the process is stopping): CancelledError passes through after the attempt was
-  cancelled. No outcome: the ledger still says `running`, and what is owed is computed at the next start.
-* Nothing is shielded. A tool that ignores its cancellation is left to itself after the moment, and `close` awaits it.
+* `cancel.set()` (a person stopped the turn): `run` returns an outcome as usual. The attempt is cancelled and gets a
+  short grace period. What it still returns is its true outcome; otherwise the call is `cancelled` if it is repeatable,
+  else `unknown`.
+* Cancelling the task that awaits `run` (the process is stopping): the attempt is cancelled and CancelledError passes
+  through. There is no outcome: the ledger still says `running`, and recovery at the next start decides.
+* Nothing is shielded. A tool that ignores its cancellation keeps running after the grace period; `close` waits for it.
 """
 
 import asyncio
@@ -18,8 +18,7 @@ from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
 from tools.backoff import backoff_delay, first_completed
-from tools.call_outcome import Ending, Stopped, may_retry, not_run, outcome_of
-from tools.call_review import Outcome
+from tools.call_outcome import AttemptEnd, CallOutcome, Stopped, cancelled_outcome, may_retry, outcome_of
 from tools.context import Clock, ToolContext
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
@@ -34,7 +33,7 @@ OnAttempt = Callable[[int], Awaitable[None]]
 
 
 class Executor:
-    """Runs calls that policy has let through. One for the process; `close` it at shutdown."""
+    """Runs calls that policy permits. One per process; `close` it at shutdown."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class Executor:
         self._sleep = sleep
         self._jitter = jitter
         self._grace_s = grace_s
-        self._left: set[asyncio.Task[object]] = set()
+        self._running: set[asyncio.Task[object]] = set()
 
     async def run(
         self,
@@ -59,70 +58,64 @@ class Executor:
         *,
         on_attempt: OnAttempt | None = None,
         cancel: asyncio.Event | None = None,
-    ) -> Outcome:
-        """Run a call to its outcome; never raises for anything that the tool does.
+    ) -> CallOutcome:
+        """Run a call and return its outcome; never raise for anything that the tool does.
 
-        `call.attempt` is the attempt that the ledger already holds as running (0: none). `on_attempt(number)` is
-        awaited before each attempt beyond it; if it raises, the attempt is not made and the error passes through.
+        `call.attempt` is the attempt that the ledger already records as running (0: none). `on_attempt(number)` is
+        awaited before each later attempt; if it raises, the attempt is not made and the error passes through.
         """
         limits = self._policy.limits(tool)
-        began, first = self._now(), max(call.attempt, 1)
+        started, first = self._now(), max(call.attempt, 1)
         number, last = first, first + (limits.retries if tool.repeatable else 0)
         while True:
             if cancel is not None and cancel.is_set():
-                outcome = not_run()
+                outcome = cancelled_outcome()
                 break
             if number > call.attempt and on_attempt:
                 await on_attempt(number)
-            ending = await self._attempt(tool, call, context, limits.timeout_s, cancel)
-            if number >= last or not may_retry(tool, ending):
-                outcome = outcome_of(tool, ending, timeout_s=limits.timeout_s, limit=limits.result_limit)
+            end = await self._attempt(tool, call, context, limits.timeout_s, cancel)
+            if number >= last or not may_retry(tool, end):
+                outcome = outcome_of(tool, end, timeout_s=limits.timeout_s, limit=limits.result_limit)
                 break
-            await self._pause(number - first, cancel)
+            await self._wait_before_retry(number - first, cancel)
             number += 1
         ids = {"session": call.session, "turn": call.turn, "call": call.id}
-        how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - began, 3)}
-        log.info("a tool call ended", extra={"tool": tool.name, **ids, **how})
+        how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - started, 3)}
+        log.info("tool call ended", extra={"tool": tool.name, **ids, **how})
         return outcome
 
     async def close(self) -> None:
-        """Wait a moment for attempts that ignored their cancellation. Never raises."""
-        if self._left:
-            await asyncio.wait(set(self._left), timeout=self._grace_s)
+        """Wait up to the grace period for attempts that ignored their cancellation. Never raises."""
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=self._grace_s)
 
     async def _attempt(
         self, tool: Tool, call: ToolCall, context: ToolContext, timeout_s: float, cancel: asyncio.Event | None
-    ) -> Ending:
+    ) -> AttemptEnd:
         task: asyncio.Task[object] = asyncio.create_task(_start(tool, context, call))
-        self._left.add(task)
+        self._running.add(task)
         task.add_done_callback(self._forget)
-        watch = asyncio.create_task(cancel.wait()) if cancel else None
+        stop = asyncio.create_task(cancel.wait()) if cancel else None
+        stopped: Stopped | None = None
         try:
-            waiting = {task, watch} if watch else {task}
+            waiting = {task, stop} if stop else {task}
             await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-            stopped: Stopped | None = None
             if not task.done():
-                stopped = "cancelled" if watch and watch.done() else "timed_out"
-                await self._stop(task)
-        except asyncio.CancelledError:
-            await self._stop(task)
-            raise
+                stopped = "cancelled" if stop and stop.done() else "timed_out"
         finally:
-            if watch:
-                watch.cancel()
-        return _ending(tool, call, task, stopped)
-
-    async def _stop(self, task: "asyncio.Task[object]") -> None:
-        task.cancel()
-        await asyncio.wait({task}, timeout=self._grace_s)
+            if stop:
+                stop.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=self._grace_s)
+        return _attempt_end(tool, call, task, stopped)
 
     def _forget(self, task: "asyncio.Task[object]") -> None:
-        self._left.discard(task)
+        self._running.discard(task)
         if not task.cancelled():
-            task.exception()  # marks it as seen: an attempt that was left to itself has nobody else to read it
+            task.exception()  # marks it as retrieved: nothing else reads it if the attempt was left running
 
-    async def _pause(self, retry: int, cancel: asyncio.Event | None) -> None:
-        """Wait before the next attempt, longer each time, or until the call is stopped."""
+    async def _wait_before_retry(self, retry: int, cancel: asyncio.Event | None) -> None:
         delay = backoff_delay(retry, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
         await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
 
@@ -131,22 +124,22 @@ async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:
     return await tool.run(context, call.arguments)
 
 
-def _ending(tool: Tool, call: ToolCall, task: "asyncio.Task[object]", stopped: Stopped | None) -> Ending:
-    """Read how an attempt ended; what it returned or raised after it was stopped is true all the same."""
+def _attempt_end(tool: Tool, call: ToolCall, task: "asyncio.Task[object]", stopped: Stopped | None) -> AttemptEnd:
+    """Return how an attempt ended; a value or ToolError counts even after it was stopped."""
     if not task.done():
-        log.warning("an attempt ignores its cancellation", extra={"tool": tool.name, "call": call.id})
-        return Ending(stopped=stopped)
+        log.warning("tool ignores its cancellation", extra={"tool": tool.name, "call": call.id})
+        return AttemptEnd(stopped=stopped)
     if task.cancelled():
-        return Ending(stopped=stopped) if stopped else Ending(broken="interrupted")
+        return AttemptEnd(stopped=stopped) if stopped else AttemptEnd(fault="interrupted")
     error = task.exception()
     if error is None:
-        return Ending(value=task.result())
+        return AttemptEnd(value=task.result())
     if isinstance(error, ToolError):
-        return Ending(error=error)
+        return AttemptEnd(error=error)
     if stopped or isinstance(error, TimeoutError):
-        return Ending(stopped=stopped or "timed_out")
-    # The frames and the type, not the message: it may hold what the tool was given or a key it used.
+        return AttemptEnd(stopped=stopped or "timed_out")
+    # The frames and the type, not the message: it may contain the arguments or a secret.
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
     details = {"tool": tool.name, "call": call.id, "error": type(error).__name__, "frames": frames[-8:]}
-    log.error("a tool failed inside", extra=details)
-    return Ending(broken="exception")
+    log.error("unexpected error in tool", extra=details)
+    return AttemptEnd(fault="exception")

@@ -1,4 +1,4 @@
-"""How an attempt ended, in the words that the model sees and the state that the ledger keeps. Pure."""
+"""The outcome of a tool call: the JSON result for the model and the state for the ledger. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -7,115 +7,135 @@ from typing import Any, Literal
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from storage.records import CallState
-from tools.call_review import Outcome
 from tools.text_cleanup import cut, storable_data
-from tools.tool_definition import Tool, ToolError, failed, ok
+from tools.tool_definition import Tool, ToolError
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
-SMALLEST_LIMIT = 300  # characters; below this nothing useful is left beside the note
+MIN_LIMIT = 300  # characters; below this nothing useful fits beside the note
 Stopped = Literal["timed_out", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How one attempt ended: with a value, with an error, or (both None and `stopped` set) by our stopping it.
+class CallOutcome:
+    """How a call ended. `result` is what the model sees; `full_result` is the complete result if `result` was cut."""
 
-    `broken`: the tool ended as cancelled though nobody stopped it, or with an error of its own making.
+    state: CallState  # succeeded, failed, timed_out, cancelled, unknown
+    result: str
+    full_result: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """How one attempt ended: with a value, with the tool's error, stopped by us, or by a fault inside the tool.
+
+    `fault`: "interrupted" if the tool ended as cancelled though nobody cancelled it, "exception" if it raised.
     """
 
     value: Any = None
     error: ToolError | None = None
     stopped: Stopped | None = None
-    broken: Literal["interrupted", "exception"] | None = None
+    fault: Literal["interrupted", "exception"] | None = None
 
 
-def may_retry(tool: Tool, ending: Ending) -> bool:
-    """Tell whether another attempt of the call may follow: repeatable, and ended by a passing fault."""
-    passing = ending.broken == "interrupted" or (ending.error is not None and ending.error.retryable)
-    return tool.repeatable and passing
+def ok(data: Any) -> str:
+    """Return the result that a model sees after success; an empty one says that it is empty."""
+    if data is None or data == "" or data == [] or data == {}:
+        return json.dumps({"ok": True, "data": data, "note": "the result is empty"}, ensure_ascii=False)
+    return json.dumps({"ok": True, "data": data}, ensure_ascii=False, default=str)
 
 
-def outcome_of(tool: Tool, ending: Ending, *, timeout_s: float, limit: int) -> Outcome:
-    """Return the outcome of a call whose last attempt ended so."""
-    limit = max(limit, SMALLEST_LIMIT)
-    if ending.stopped:
-        return _stopped(tool, ending.stopped, timeout_s)
-    if ending.broken == "interrupted":
-        return (
-            _failure("interrupted", f"The tool {tool.name} broke off.", retryable=True) if tool.repeatable else lost()
-        )
-    if ending.broken:
-        part = "" if tool.effect == "read" else " It may have been carried out in part; check before trying again."
-        return _failure("internal_error", f"The tool {tool.name} failed inside.{part}")
-    if ending.error:
-        return _told(tool, ending.error, limit)
-    return success(ending.value, limit)
+def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> str:
+    """Return the result that a model sees after a failure or a refusal."""
+    error = {"code": code, "message": message, "suggestion": suggestion, "retryable": retryable}
+    return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
 
 
-def lost() -> Outcome:
+def is_failure(result: str) -> bool:
+    """Return True if `failed` wrote this result."""
+    return result.startswith('{"ok": false')
+
+
+def may_retry(tool: Tool, end: AttemptEnd) -> bool:
+    """Return True if the call is repeatable and its attempt ended with a temporary fault."""
+    temporary = end.fault == "interrupted" or (end.error is not None and end.error.retryable)
+    return tool.repeatable and temporary
+
+
+def outcome_of(tool: Tool, end: AttemptEnd, *, timeout_s: float, limit: int) -> CallOutcome:
+    """Return the outcome of a call from the end of its last attempt."""
+    limit = max(limit, MIN_LIMIT)
+    if end.stopped:
+        return _stopped(tool, end.stopped, timeout_s)
+    if end.fault == "interrupted":
+        if not tool.repeatable:
+            return unknown_outcome()
+        return _failure("interrupted", f"The tool {tool.name} was interrupted.", retryable=True)
+    if end.fault:
+        part = "" if tool.effect == "read" else " It may have done part of its work; check before trying again."
+        return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.{part}")
+    if end.error:
+        if end.error.uncertain and not tool.repeatable:
+            return unknown_outcome()
+        message, suggestion = cut(end.error.message, limit), cut(end.error.suggestion, limit)
+        return _failure(end.error.code, message, suggestion=suggestion, retryable=end.error.retryable)
+    return success_outcome(end.value, limit)
+
+
+def unknown_outcome() -> CallOutcome:
     """Return the outcome of a call that may or may not have been carried out."""
     text = failed(
         "outcome_unknown",
-        "The call was started, and whether it was carried out is not known.",
-        suggestion="Do not repeat it; a person is asked what became of it.",
+        "The call was started, but it is not known whether it was carried out.",
+        suggestion="Do not repeat it; a person is asked whether it succeeded.",
     )
-    return Outcome(CallState.UNKNOWN, text, error="outcome_unknown")
+    return CallOutcome(CallState.UNKNOWN, text, error="outcome_unknown")
 
 
-def not_run() -> Outcome:
-    """Return the outcome of a call that was stopped before any attempt, or between two."""
-    return Outcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
+def cancelled_outcome() -> CallOutcome:
+    """Return the outcome of a call that was stopped before an attempt or between two."""
+    return CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
 
 
-def _jsonable(value: Any) -> Any:
-    # What JSON has no form for is named by its type alone: its repr may hold what nobody should read.
-    return to_jsonable_python(value, bytes_mode="base64", inf_nan_mode="null", fallback=_by_type)
-
-
-def success(value: Any, limit: int) -> Outcome:
-    """Return the outcome of a call that gave `value`; a result over `limit` characters is cut to head and tail."""
+def success_outcome(value: Any, limit: int) -> CallOutcome:
+    """Return the outcome of a call that returned `value`; a result over `limit` characters keeps its head and tail."""
     try:
         try:
             data = _jsonable(value)
-        except (ValueError, PydanticSerializationError):  # a key that has no UTF-8 form, perhaps
+        except (ValueError, PydanticSerializationError):  # perhaps a key that has no UTF-8 form
             data = _jsonable(storable_data(value))
     except (ValueError, PydanticSerializationError, RecursionError):
-        return _failure("bad_result", "The tool worked, and its result cannot be written as JSON.")
+        return _failure("bad_result", "The tool succeeded, but its result cannot be written as JSON.")
     data = storable_data(data)
-    whole = ok(data)
-    if len(whole) <= limit:
-        return Outcome(CallState.SUCCEEDED, whole)
+    full = ok(data)
+    if len(full) <= limit:
+        return CallOutcome(CallState.SUCCEEDED, full)
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     room = limit
     while True:
         short = json.dumps({"ok": True, "data": cut(text, room), "note": CUT_NOTE}, ensure_ascii=False)
         if len(short) <= limit or room <= 0:
-            return Outcome(CallState.SUCCEEDED, short, full_result=whole)
-        room = min(room - 8, room - (len(short) - limit) // 2)  # escapes make the rest longer than it looks
+            return CallOutcome(CallState.SUCCEEDED, short, full_result=full)
+        room = min(room - 8, room - (len(short) - limit) // 2)  # JSON escapes make the text longer than `room`
 
 
-def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> Outcome:
-    if not tool.repeatable:
-        return lost()
-    if stopped == "cancelled":
-        return not_run()
-    text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
-    return Outcome(CallState.TIMED_OUT, text, error="timed_out")
-
-
-def _told(tool: Tool, error: ToolError, limit: int) -> Outcome:
-    if error.uncertain and not tool.repeatable:
-        return lost()
-    return _failure(
-        error.code, cut(error.message, limit), suggestion=cut(error.suggestion, limit), retryable=error.retryable
+def _jsonable(value: Any) -> Any:
+    # A value without a JSON form is shown as its type alone: its repr may contain a secret.
+    return to_jsonable_python(
+        value, bytes_mode="base64", inf_nan_mode="null", fallback=lambda odd: f"<{type(odd).__name__}>"
     )
 
 
-def _failure(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> Outcome:
-    words = storable_data([code, message, suggestion])
-    text = failed(words[0], words[1], suggestion=words[2], retryable=retryable)
-    return Outcome(CallState.FAILED, text, error=words[0])
+def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> CallOutcome:
+    if not tool.repeatable:
+        return unknown_outcome()
+    if stopped == "cancelled":
+        return cancelled_outcome()
+    text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
+    return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
 
 
-def _by_type(value: Any) -> str:
-    return f"<{type(value).__name__}>"
+def _failure(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> CallOutcome:
+    code, message, suggestion = storable_data([code, message, suggestion])
+    text = failed(code, message, suggestion=suggestion, retryable=retryable)
+    return CallOutcome(CallState.FAILED, text, error=code)

@@ -1,4 +1,4 @@
-"""The tools that are available now, from the house and from MCP servers; permitted is only what policy says."""
+"""The tools that are available now: the built-in ones and those of MCP servers."""
 
 import logging
 from collections.abc import Iterable
@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.records import Decision, Effect
-from tools.argument_validation import Checker, SchemaError
+from tools.argument_validation import ArgumentValidator, SchemaError
 from tools.text_cleanup import brief
-from tools.tool_decorator import NAME
-from tools.tool_definition import Tool
+from tools.tool_definition import TOOL_NAME, Tool
 from tools.tool_policy import Policy
 
-# Keys of their own under `tools:` in the configuration, and the pair by which a late outcome joins a conversation.
+# Keys under `tools:` in the configuration that are no tools, and the tool name that a late outcome is recorded under.
 RESERVED = frozenset({"defaults", "files_root", "extra", "offer_max", "approval_result"})
 
 log = logging.getLogger(__name__)
@@ -30,19 +29,22 @@ class ToolRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Registered:
     tool: Tool
-    checker: Checker
-    schema: dict[str, Any]
+    validator: ArgumentValidator
+    schema: dict[str, Any]  # in Chat Completions form
 
 
 class Registry:
-    """Tools by name: first those of the house in their given order, then each server's, both sorted by name."""
+    """Tools by name: the built-in ones in their given order, then those of MCP servers by source and name.
+
+    A registered tool is available; only policy permits a call.
+    """
 
     def __init__(self, tools: Iterable[Tool] = (), policy: Policy | None = None) -> None:
-        """Raises ValueError when a tool of the house is unusable or two share a name."""
+        """Raise ValueError if a built-in tool is unusable or two have the same name."""
         self._policy = policy or Policy()
-        self._held: dict[str, _Held] = {}
+        self._tools: dict[str, _Registered] = {}
         self._schemas: tuple[dict[str, Any], ...] = ()
         self._rank: dict[str, int] = {}
         for tool in tools:
@@ -52,14 +54,14 @@ class Registry:
         self._arrange()
 
     def replace(self, source: str, tools: Iterable[Tool]) -> tuple[str, ...]:
-        """Let `tools` be all that `source` offers; return one line for each that cannot be taken, with the reason.
+        """Replace all tools of `source`; return one line with the reason for each tool that cannot be added.
 
-        A name that another source holds stays with it. Being here makes a tool available, never permitted.
+        A name that belongs to another source stays with it.
         """
-        self._held = {name: held for name, held in self._held.items() if held.tool.source != source}
+        self._tools = {name: known for name, known in self._tools.items() if known.tool.source != source}
         problems = tuple(problem for tool in tools if (problem := self._add(tool)))
         for problem in problems:
-            log.warning("a tool is left out", extra={"source": source, "reason": problem})
+            log.warning("tool not registered", extra={"source": source, "reason": problem})
         self._arrange()
         return problems
 
@@ -72,46 +74,45 @@ class Registry:
 
     def get(self, name: str) -> Tool | None:
         """Return a tool, or None."""
-        held = self._held.get(name)
-        return held.tool if held else None
+        known = self._tools.get(name)
+        return known.tool if known else None
 
-    def checker(self, name: str) -> Checker:
+    def validator(self, name: str) -> ArgumentValidator:
         """Return the compiled schema of a tool. Raises KeyError."""
-        return self._held[name].checker
+        return self._tools[name].validator
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all available tools, denied ones included, in their order."""
-        return tuple(self._held)
+        """Return the names of all available tools in their order, denied ones included."""
+        return tuple(self._tools)
 
     def describe(self) -> list[ToolRow]:
         """Return a row for each available tool, in their order."""
-        return [self._row(held.tool) for held in self._held.values()]
+        return [self._row(known.tool) for known in self._tools.values()]
 
     def _add(self, tool: Tool) -> str:
-        """Take a tool in; return why not, or an empty string."""
-        if not NAME.match(tool.name):
-            return f"{brief(tool.name)!r} cannot be a tool's name: letters, digits, _ and -, at most 64"
+        """Add a tool; return why that is not possible, or an empty string."""
+        if not TOOL_NAME.match(tool.name):
+            return f"{brief(tool.name)!r} is not a valid tool name; use 1-64 letters, digits, _, -"
         if tool.name in RESERVED:
             return f"{tool.name}: the name is reserved"
-        if tool.name in self._held:
-            return f"{tool.name}: the name is held by {self._held[tool.name].tool.source}"
+        if tool.name in self._tools:
+            return f"{tool.name}: the name is already used by {self._tools[tool.name].tool.source}"
         try:
-            checker = Checker(tool.parameters)
+            validator = ArgumentValidator(tool.parameters)
         except SchemaError as error:
             return f"{tool.name}: its schema cannot be used: {error}"
         function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        self._held[tool.name] = _Held(tool, checker, {"type": "function", "function": function})
+        self._tools[tool.name] = _Registered(tool, validator, {"type": "function", "function": function})
         return ""
 
     def _arrange(self) -> None:
-        def place(held: _Held) -> tuple[int, str, str]:
-            return (self._rank.get(held.tool.name, len(self._rank)), held.tool.source, held.tool.name)
+        def place(tool: Tool) -> tuple[int, str, str]:
+            return (self._rank.get(tool.name, len(self._rank)), tool.source, tool.name)
 
-        self._held = {held.tool.name: held for held in sorted(self._held.values(), key=place)}
-        offered = [held for held in self._held.values() if self._policy.configured(held.tool) != "deny"]
-        self._schemas = tuple(held.schema for held in offered)
+        self._tools = {known.tool.name: known for known in sorted(self._tools.values(), key=lambda k: place(k.tool))}
+        self._schemas = tuple(k.schema for k in self._tools.values() if self._policy.configured(k.tool) != "deny")
 
     def _row(self, tool: Tool) -> ToolRow:
-        described = brief(tool.description.partition("\n")[0], 120)
-        summary = tool.summary or (described, described)
+        first_line = brief(tool.description.partition("\n")[0], 120)
+        summary = tool.summary or (first_line, first_line)
         return ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary)

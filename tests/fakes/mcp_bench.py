@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.waiting import until
-from tools.mcp.server_hub import Hub, ServerStatus
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.server_hub import ServerHub, ServerStatus
 from tools.mcp.server_settings import load_settings
-from tools.mcp.timing import Pace
 from tools.tool_definition import Tool
 
 HERE = Path(__file__).parent
-QUICK = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)
+QUICK = ConnectionTiming(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)
 
 
 def real(*, protocol: str = "auto", **entry: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def alive(pid: int) -> bool:
 
 @dataclass
 class Bench:
-    hub: Hub
+    hub: ServerHub
     tools: dict[str, Tool] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
 
@@ -70,7 +70,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(servers: dict[str, Any], pace: Pace = QUICK) -> AsyncIterator[Bench]:
+async def bench(servers: dict[str, Any], timing: ConnectionTiming = QUICK) -> AsyncIterator[Bench]:
     """Start a hub, wait for each server's first attempt, close it at the end."""
     held: dict[str, list[Tool]] = {}
     made: Bench
@@ -80,7 +80,7 @@ async def bench(servers: dict[str, Any], pace: Pace = QUICK) -> AsyncIterator[Be
         made.changes.append(server)
         made.tools = {tool.name: tool for offered in held.values() for tool in offered}
 
-    made = Bench(Hub(load_settings(servers, os.environ), on_change, pace=pace))
+    made = Bench(ServerHub(load_settings(servers, os.environ), on_change, timing=timing))
     await made.hub.start()
     try:
         await made.hub.ready(60)

@@ -13,8 +13,9 @@ from storage.records import CallState
 from tests.tools.samples import call_of, never
 from tests.waiting import until
 from tools.call_executor import Executor
-from tools.call_review import Outcome
-from tools.tool_definition import Tool, ToolError, tool
+from tools.call_outcome import CallOutcome
+from tools.tool_decorator import tool
+from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Limits, Policy
 
 NO_CONTEXT: Any = None
@@ -45,7 +46,7 @@ class Harness:
     async def on_attempt(self, number: int) -> None:
         self.attempts.append(number)
 
-    async def run(self, tool: Tool, *, attempt: int = 0, cancel: asyncio.Event | None = None) -> Outcome:
+    async def run(self, tool: Tool, *, attempt: int = 0, cancel: asyncio.Event | None = None) -> CallOutcome:
         call = call_of(tool, attempt)
         return await self.executor.run(tool, call, NO_CONTEXT, on_attempt=self.on_attempt, cancel=cancel)
 
@@ -57,7 +58,7 @@ async def harness() -> AsyncIterator[Harness]:
     await harness.executor.close()
 
 
-def error(outcome: Outcome) -> dict[str, Any]:
+def error(outcome: CallOutcome) -> dict[str, Any]:
     return dict(json.loads(outcome.result)["error"])
 
 
@@ -74,7 +75,7 @@ async def failing(*errors: Exception) -> Behaviour:
 
 async def test_a_value_comes_back_as_the_result(harness: Harness) -> None:
     outcome = await harness.run(acting(await failing()))
-    assert outcome == Outcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
+    assert outcome == CallOutcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
     assert harness.attempts == [1]
 
 
@@ -134,7 +135,7 @@ async def test_an_unexpected_exception_shows_neither_its_words_nor_a_trace(
     caplog.set_level(logging.INFO)
     outcome = await harness.run(acting(await failing(RuntimeError("token xoxb-1")), effect="write"))
     assert (outcome.state, outcome.error) == (CallState.FAILED, "internal_error")
-    assert "in part" in error(outcome)["message"]
+    assert "part of its work" in error(outcome)["message"]
     assert "xoxb" not in outcome.result + caplog.text + str([r.__dict__ for r in caplog.records])
     assert any(getattr(r, "error", "") == "RuntimeError" for r in caplog.records)
 

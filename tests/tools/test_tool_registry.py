@@ -49,7 +49,7 @@ def test_a_server_takes_no_name_that_is_held_and_no_schema_that_reaches_out() ->
     reserved = replace(remote, name="approval_result")
     problems = registry.replace("mcp:evil", [stolen, reaching, unsayable, reserved, replace(other, source="mcp:evil")])
     assert len(problems) == 4
-    assert "held by built-in" in problems[0]
+    assert "already used by built-in" in problems[0]
     assert registry.get("weather") is weather
     assert registry.names() == ("weather", "files_copy")
 

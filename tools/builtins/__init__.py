@@ -1,4 +1,4 @@
-"""The tools that Hermes brings along, in the order in which a model sees them; those of memory live with memory."""
+"""The built-in tools, in the order in which the model sees them. The memory tools are in `bot.memory.memory_tools`."""
 
 from tools.builtins.file_tools import list_directory, read_file, search_files, write_file
 from tools.builtins.slack_tools import post_message, read_thread

@@ -39,19 +39,19 @@ def furnish(base: Path) -> Path:
 
 
 def read(root: Path, path: str) -> bytes:
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     if not names:
         raise ToolError("is_a_folder", "")
-    with confined_paths.spoken(path), confined_paths.folder(root, names[:-1]) as fd:
-        return confined_paths.read(fd, names[-1], 1000)[0]
+    with confined_paths.explained_errors(path), confined_paths.open_folder(root, names[:-1]) as fd:
+        return confined_paths.read_bytes(fd, names[-1], 1000)[0]
 
 
 def write(root: Path, path: str, data: bytes) -> bool:
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     if not names:
         raise ToolError("is_a_folder", "")
-    with confined_paths.spoken(path), confined_paths.folder(root, names[:-1], create=True) as fd:
-        return confined_paths.write(fd, names[-1], data)
+    with confined_paths.explained_errors(path), confined_paths.open_folder(root, names[:-1], create=True) as fd:
+        return confined_paths.write_bytes(fd, names[-1], data)
 
 
 @settings(deadline=None)
@@ -109,17 +109,17 @@ def test_each_way_out_has_its_word(root: Path, path: str, code: str) -> None:
 
 
 def test_a_folder_swapped_for_a_link_while_it_is_open_leads_nowhere_else(root: Path) -> None:
-    with confined_paths.folder(root, ("in",)) as fd:
+    with confined_paths.open_folder(root, ("in",)) as fd:
         (root / "in").rename(root / "moved")
         (root / "in").symlink_to(root.parent / "secrets")
-        assert confined_paths.read(fd, "file", 1000)[0] == b"inside"
-        confined_paths.write(fd, "file", b"changed")
+        assert confined_paths.read_bytes(fd, "file", 1000)[0] == b"inside"
+        confined_paths.write_bytes(fd, "file", b"changed")
     assert (root.parent / "secrets" / "file").read_bytes() == SECRET
 
 
 def test_a_device_is_not_opened(tmp_path: Path) -> None:
-    with confined_paths.folder(Path("/dev"), ()) as fd, pytest.raises(ToolError, match="neither"):
-        confined_paths.read(fd, "zero", 10)
+    with confined_paths.open_folder(Path("/dev"), ()) as fd, pytest.raises(ToolError, match="neither"):
+        confined_paths.read_bytes(fd, "zero", 10)
 
 
 def test_a_write_replaces_the_whole_file_and_keeps_its_mode(root: Path) -> None:

@@ -103,7 +103,7 @@ async def test_what_is_not_text_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="not a text file"):
         await run(read_file, tmp_path, path="f")
     for path in ("", ".", "sub/"):
-        with pytest.raises(ToolError, match="names a folder"):
+        with pytest.raises(ToolError, match="is a folder"):
             await run(write_file, tmp_path, path=path, content="x")
 
 
@@ -115,7 +115,7 @@ async def test_search_is_literal_and_stays_inside(tmp_path: Path) -> None:
     (tmp_path / "etc").symlink_to("/etc")
     told = await run(search_files, tmp_path, query="price")
     assert [(m["path"], m["line"]) for m in told["matches"]] == [("a", 1), ("sub/b", 1), ("sub/b", 2)]
-    assert "1 files were skipped" in told["note"]
+    assert "files skipped: 1" in told["note"]
     assert len((await run(search_files, tmp_path, query="(a+)+$"))["matches"]) == 1
     assert len((await run(search_files, tmp_path, query="PRICE", case_sensitive=True))["matches"]) == 1
     assert [m["path"] for m in (await run(search_files, tmp_path, query="price", path="sub/b"))["matches"]] == [
@@ -133,9 +133,9 @@ async def test_a_long_line_is_shown_around_the_match(tmp_path: Path) -> None:
     assert len(match["text"]) <= file_search.LINE_SHOWN + 2
 
 
-def test_a_search_that_has_used_its_share_says_that_it_was_cut_short(tmp_path: Path) -> None:
+def test_a_search_that_has_used_its_share_says_that_it_reached_its_limit(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
-    search = Search("x", case_sensitive=True, limit=5, until=0.0)
-    search.start(tmp_path, ())
+    search = Search("x", case_sensitive=True, limit=5, deadline=0.0)
+    search.run(tmp_path, ())
     assert search.matches == []
-    assert "cut short" in search.notes()[1]
+    assert "reached its limit" in search.notes()[1]

@@ -67,7 +67,7 @@ async def test_where_hermes_may_not_post_nothing_is_posted(chat: FakeChat, chann
 
 
 async def test_a_guest_posts_where_the_conversation_is_and_nowhere_else(chat: FakeChat) -> None:
-    with pytest.raises(ToolError, match="Guests"):
+    with pytest.raises(ToolError, match="guests"):
         await post_message.run(context_for(chat=chat, person=GUEST), {"channel": "C2", "text": "x"})
     await post_message.run(context_for(chat=chat, person=GUEST), {"channel": "C1", "text": "x"})
     here = context_for(chat=chat)

@@ -52,7 +52,7 @@ def test_an_error_is_the_servers_own_words() -> None:
     with pytest.raises(ToolError, match=r"^no such file \[redacted\]$") as caught:
         read(text("no such file topsecret1"), is_error=True)
     assert caught.value.code == "tool_failed"
-    with pytest.raises(ToolError, match="without saying which"):
+    with pytest.raises(ToolError, match="without a message"):
         read(is_error=True)
 
 

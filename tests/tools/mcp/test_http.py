@@ -12,13 +12,13 @@ from aiohttp import web
 
 from tests.fakes.mcp_bench import Bench, bench, free_port
 from tests.waiting import until
-from tools.mcp.timing import Pace
+from tools.mcp.connection_monitor import ConnectionTiming
 from tools.tool_definition import ToolError
 
 SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
 TOKEN = "t0psecret-t0psecret"
-WATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10)
-UNWATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=600, ready_wait_s=10)
+WATCHFUL = ConnectionTiming(first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10)
+UNWATCHFUL = ConnectionTiming(first_delay_s=0.05, longest_delay_s=0.2, health_s=600, ready_wait_s=10)
 
 
 @asynccontextmanager

@@ -3,15 +3,16 @@
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.mcp_bench import QUICK, Bench, alive, bench, real, tiny
 from tests.waiting import until
-from tools.mcp.server_hub import Hub
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.server_hub import ServerHub
 from tools.mcp.server_settings import load_settings
-from tools.mcp.timing import Pace
 from tools.tool_definition import Tool, ToolError
 
 SECRET = {"API_TOKEN": "t0psecret-t0psecret"}
@@ -25,7 +26,7 @@ async def error_of(made: Bench) -> str:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (tiny("exits", env=SECRET), "the program ended; its last words: cannot work with [redacted]"),
+        (tiny("exits", env=SECRET), "the program ended; its last stderr line: cannot work with [redacted]"),
         ({"command": "no-such-command-here"}, "the command no-such-command-here was not found or is not executable"),
         ({"command": "/etc/passwd"}, "the command /etc/passwd was not found or is not executable"),
         ({"command": "true", "cwd": "/no/such/place"}, "the folder /no/such/place (cwd) does not exist"),
@@ -39,7 +40,7 @@ async def test_a_server_that_cannot_work_is_named_with_the_reason(entry: dict, w
         assert made.tools == {}
         (sentence,) = made.hub.missing()
         assert '"t" is not connected' in sentence
-        assert "last words" not in sentence
+        assert "stderr" not in sentence
 
 
 async def test_a_server_that_greets_on_stdout_works_all_the_same() -> None:
@@ -80,7 +81,7 @@ async def test_a_bad_answer_is_a_tool_error(mode: str, code: str, words: str) ->
 async def test_a_server_that_dies_in_a_call_comes_back_and_the_call_says_that_its_outcome_is_unknown() -> None:
     async with bench({"t": tiny("ok")}) as made:
         before = await made.call("t_echo")
-        with pytest.raises(ToolError, match="whether the call ran is not known") as caught:
+        with pytest.raises(ToolError, match="it is not known whether the call ran") as caught:
             await made.call("t_echo", die=True)
         assert (caught.value.code, caught.value.retryable) == ("outcome_unknown", True)
         assert await made.call("t_echo") != before
@@ -97,9 +98,9 @@ async def test_a_server_that_dies_idle_comes_back_before_anyone_calls() -> None:
         assert int(await made.call("t_echo")) != pid
 
 
-async def test_a_server_that_stops_answering_is_replaced_by_the_regular_look() -> None:
-    pace = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=0.05, health_timeout_s=0.1, ready_wait_s=10)
-    async with bench({"t": tiny("fades")}, pace) as made:
+async def test_a_server_that_stops_answering_is_replaced_by_the_health_check() -> None:
+    timing = replace(QUICK, health_s=0.05, health_timeout_s=0.1)
+    async with bench({"t": tiny("fades")}, timing) as made:
         pid = await made.call("t_echo")
 
         async def answering() -> str:
@@ -113,8 +114,8 @@ async def test_a_server_that_stops_answering_is_replaced_by_the_regular_look() -
 
 async def test_a_call_to_a_dead_server_is_told_why_in_good_time(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    pace = Pace(first_delay_s=0.02, longest_delay_s=0.05, ready_wait_s=0.3)
-    async with bench({"t": tiny("once", str(gone))}, pace) as made:
+    timing = ConnectionTiming(first_delay_s=0.02, longest_delay_s=0.05, ready_wait_s=0.3)
+    async with bench({"t": tiny("once", str(gone))}, timing) as made:
         await made.call("t_echo")
         gone.touch()
         with pytest.raises(ToolError):
@@ -124,7 +125,7 @@ async def test_a_call_to_a_dead_server_is_told_why_in_good_time(tmp_path: Path) 
             return made.row().error or ""
 
         await until(reason, lambda error: "only once" in error)
-        with pytest.raises(ToolError, match="is not ready: the program ended; its last words: only once") as caught:
+        with pytest.raises(ToolError, match="the program ended; its last stderr line: only once") as caught:
             await made.call("t_echo")
         assert (caught.value.code, caught.value.retryable) == ("unavailable", True)
 
@@ -136,8 +137,8 @@ async def test_attempts_are_spaced_by_the_injected_sleep_and_grow() -> None:
         slept.append(seconds)
         await asyncio.sleep(0)
 
-    pace = Pace(first_delay_s=1, longest_delay_s=8, sleep=sleep, chance=lambda: 1.0)
-    async with bench({"t": {"command": "no-such-command-here"}}, pace):
+    timing = ConnectionTiming(first_delay_s=1, longest_delay_s=8, sleep=sleep, jitter=lambda: 1.0)
+    async with bench({"t": {"command": "no-such-command-here"}}, timing):
 
         async def pauses() -> int:
             return len(slept)
@@ -157,7 +158,7 @@ async def test_a_dead_and_a_mute_server_delay_no_other() -> None:
 
 
 async def test_a_turn_goes_on_without_a_server_that_is_still_connecting() -> None:
-    hub = Hub(load_settings({"t": tiny("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
+    hub = ServerHub(load_settings({"t": tiny("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
     await hub.start()
     try:
         await hub.ready(0.05)
@@ -172,12 +173,12 @@ async def test_a_listener_that_fails_harms_no_connection(caplog: pytest.LogCaptu
     def refuse(server: str, tools: list[Tool]) -> None:
         raise RuntimeError("the registry is full")
 
-    hub = Hub(load_settings({"t": tiny("ok")}, {}), refuse, pace=QUICK)
+    hub = ServerHub(load_settings({"t": tiny("ok")}, {}), refuse, timing=QUICK)
     await hub.start()
     try:
         await hub.ready(60)
         assert hub.status()[0].up
-        assert "were not taken" in caplog.text
+        assert "not registered" in caplog.text
     finally:
         await hub.close()
 

@@ -96,7 +96,7 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
 
 def test_a_server_switched_off_may_lack_its_variables() -> None:
     assert one({"command": "x", "args": ["${NOT_SET}"], "disabled": True}).disabled
-    assert one({"url": "http://[", "disabled": True}).target == "an unreadable address"
+    assert one({"url": "http://[", "disabled": True}).target == "an invalid address"
 
 
 def test_unknown_keys_are_warnings() -> None:
@@ -151,7 +151,7 @@ def test_servers_may_stand_inline_without_the_outer_key() -> None:
     ("content", "words"),
     [
         (b'{"mcpServers": {', "not valid JSON at line 1"),
-        (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', '"a" stands there twice'),
+        (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', '"a" appears twice'),
         (b"[]", 'must be an object with "mcpServers"'),
         (b"{}", 'needs an object "mcpServers"'),
         (b'{"mcpServers": []}', 'needs an object "mcpServers"'),

@@ -23,7 +23,7 @@ class RepairError(ValueError):
 
 
 class ArgumentsError(ValueError):
-    """The arguments cannot be used. `str()` tells the model the field, what is wrong and what is expected."""
+    """The arguments cannot be used. `str()` names the field, what is wrong and what is expected, for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class _MeteredText(str):
     """A text that raises RepairError after a number of reads; its slices and sums share the count.
 
     json_repair reads character by character in pure Python and needs minutes for some hostile texts of 32 KiB
-    (`'{"-"' + '"-' * …` and hundreds like it), during which the event loop would stand still.
+    (`'{"-"' + '"-' * …` and hundreds like it), during which the event loop would be blocked.
     """
 
     _reads_left: list[int]

@@ -1,4 +1,4 @@
-"""A hub with its tools at hand, for tests."""
+"""A running server hub and its tools, for tests."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether the process runs (a zombie does not)."""
+    """Return True if the process runs (a zombie does not)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -72,13 +72,13 @@ class Bench:
 @asynccontextmanager
 async def bench(servers: dict[str, Any], timing: ConnectionTiming = QUICK) -> AsyncIterator[Bench]:
     """Start a hub, wait for each server's first attempt, close it at the end."""
-    held: dict[str, list[Tool]] = {}
+    offered_by: dict[str, list[Tool]] = {}
     made: Bench
 
     def on_change(server: str, tools: list[Tool]) -> None:
-        held[server] = tools
+        offered_by[server] = tools
         made.changes.append(server)
-        made.tools = {tool.name: tool for offered in held.values() for tool in offered}
+        made.tools = {tool.name: tool for offered in offered_by.values() for tool in offered}
 
     made = Bench(ServerHub(load_settings(servers, os.environ), on_change, timing=timing))
     await made.hub.start()

@@ -1,4 +1,4 @@
-"""Review: each proposed call is parsed, checked and ruled on before anything happens."""
+"""Review: each proposed call is parsed, validated and judged before it runs."""
 
 import json
 from dataclasses import replace
@@ -38,14 +38,14 @@ def test_calls_come_back_in_their_order_with_their_provider_ids() -> None:
     ]
 
 
-def test_a_good_call_carries_what_will_run() -> None:
+def test_a_valid_call_has_the_arguments_that_will_run() -> None:
     found = one("weather", '{"city": "Paris", "days": "2"}')
     assert found.arguments == {"city": "Paris", "days": 2}
     assert found.arguments_hash == arguments_hash("weather", found.arguments)
     assert (found.decision, found.repeatable, found.refusal, found.invalid) == ("allow", True, None, False)
 
 
-def test_an_unknown_tool_is_refused_with_a_near_name_and_no_rethink() -> None:
+def test_an_unknown_tool_is_refused_with_a_similar_name_and_no_second_try() -> None:
     found = one("wether", "{}")
     assert error(found.refusal)["code"] == "unknown_tool"
     assert "weather" in str(error(found.refusal)["suggestion"])
@@ -54,7 +54,7 @@ def test_an_unknown_tool_is_refused_with_a_near_name_and_no_rethink() -> None:
 
 
 @pytest.mark.parametrize("raw", ["nonsense", "[]", '{"days": 1}', '{"city": 3.5}', '{"city": "\\u0000"}'])
-def test_bad_arguments_are_explained_and_may_be_tried_again(raw: str) -> None:
+def test_bad_arguments_are_explained_and_may_be_corrected(raw: str) -> None:
     found = one("weather", raw)
     assert found.invalid
     assert found.decision == "deny"
@@ -94,13 +94,13 @@ def test_a_check_of_the_tool_counts_as_bad_arguments() -> None:
     assert "village" in (found.refusal or "")
 
 
-def test_a_call_that_still_stands_passes_the_second_look() -> None:
+def test_an_unchanged_call_passes_the_check_before_it_runs() -> None:
     assert refusal_before_run(registry, policy, call_of(send_money, to="x", amount=1)) is None
     approved = replace(call_of(send_money, to="x", amount=1), decision="ask")
     assert refusal_before_run(registry, Policy(), approved) is None
 
 
-def test_what_changed_since_the_first_look_is_refused() -> None:
+def test_a_change_since_the_review_is_refused() -> None:
     call = call_of(send_money, to="x", amount=1)
     denying = Policy(rules={"send_money": ToolRule(risk="deny")})
 

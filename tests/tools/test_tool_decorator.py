@@ -70,7 +70,7 @@ def test_the_schema_comes_from_annotations_and_docstring() -> None:
     assert "context" not in properties
 
 
-def test_nested_models_are_written_in_place_closed_and_untitled() -> None:
+def test_nested_models_are_inlined_closed_and_untitled() -> None:
     item = sample.parameters["properties"]["items"]["anyOf"][0]["items"]
     assert item["properties"]["title"] == {"type": "string"}
     assert item["additionalProperties"] is False
@@ -192,6 +192,6 @@ def test_a_wrong_declaration_is_a_clear_error(function: Any, words: str) -> None
     assert function.__name__ in str(caught.value)
 
 
-def test_a_name_that_models_cannot_say_is_refused() -> None:
+def test_an_invalid_tool_name_is_refused() -> None:
     with pytest.raises(DeclarationError, match="is not a valid tool name"):
         tool(effect="read", name="über tool")(silent)

@@ -1,4 +1,4 @@
-"""Keeps a connected server's tool list current, notices when it stops answering, and holds the times for both."""
+"""Keeps a connected server's tool list current and notices when it stops answering; the times of a connection."""
 
 import asyncio
 import random

@@ -15,7 +15,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <sys/prctl.h>
 LINUX = sys.platform.startswith("linux")
 POLL_S = 1.0
-GREETING = b"hermes guard "  # and our process id: the first line on stderr, because the SDK does not tell the id
+GREETING = b"hermes guard "  # and our process id: the first line on stderr, because the SDK does not expose the id
 GRACE_S = 1.5  # between SIGTERM and the end; after 2 s the SDK kills us before we can end the children
 
 

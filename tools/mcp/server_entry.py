@@ -35,7 +35,7 @@ class ServerEntry:
         return sorted(str(key) for key in self._raw if key not in self._read)
 
     def problem(self, text: str) -> None:
-        """Note what is wrong, with this entry's place before it."""
+        """Add a problem, prefixed with the place of this entry."""
         self.problems.append(f"{self.where}: {text}")
 
     def text(self, key: str) -> str | None:

@@ -74,7 +74,7 @@ async def _stdio(server: ServerSettings, report: TransportReport) -> AsyncGenera
 
 
 def _end_guard(stderr: StderrPipe) -> None:
-    """Tell a guard that still runs (the SDK was interrupted while it ended the child) to end all and itself."""
+    """End a guard that still runs, with its children: the SDK was interrupted while it ended the child."""
     if stderr.guard is not None and not stderr.ended.is_set():
         with suppress(OSError):
             os.kill(stderr.guard, signal.SIGTERM)
@@ -100,7 +100,7 @@ async def _http(server: ServerSettings, report: TransportReport) -> AsyncGenerat
         if request.method == "DELETE":  # the SDK ends its session: not worth a long wait
             request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), HTTP_DELETE_S)
 
-    # identity: the limit then counts the bytes that memory would hold
+    # No compression, so that the limit counts the bytes that would be in memory.
     headers = {"accept-encoding": "identity"} | dict(server.headers)
     hooks: dict[str, list[Any]] = {"request": [on_request], "response": [on_response]}
     timeout = httpx2.Timeout(server.connect_timeout_s, read=IDLE_READ_S)

@@ -1,4 +1,4 @@
-"""Every exception that the SDK may raise becomes a ToolError with plain words."""
+"""Every exception that the SDK may raise becomes a ToolError with a plain message."""
 
 import httpx2
 import pytest
@@ -44,7 +44,7 @@ def invalid() -> ValidationError:
         (ToolError("unavailable", "as it is", retryable=True), "unavailable", True),
     ],
 )
-def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str, retryable: bool) -> None:
+def test_any_exception_of_a_call_becomes_a_tool_error(error: BaseException, code: str, retryable: bool) -> None:
     made = call_error(error, HTTP, 7, HIDE)
     assert (made.code, made.retryable) == (code, retryable)
     assert made.message
@@ -65,11 +65,11 @@ def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str,
         (MCPError(-32603, "broke"), False),
     ],
 )
-def test_what_leaves_open_whether_the_call_ran_is_uncertain(error: BaseException, uncertain: bool) -> None:
+def test_an_error_is_uncertain_unless_the_server_answered(error: BaseException, uncertain: bool) -> None:
     assert call_error(error, HTTP, 7, HIDE).uncertain is uncertain
 
 
-def test_only_an_http_server_can_forget_us() -> None:
+def test_only_an_http_server_can_lose_our_session() -> None:
     error = MCPError(-32600, "no such session")
     assert session_gone(error, HTTP)
     assert connection_lost(error, HTTP)

@@ -1,4 +1,4 @@
-"""What `hermes mcp check` is given."""
+"""The results of `hermes mcp check`."""
 
 import pytest
 
@@ -17,7 +17,7 @@ SETTINGS = load_settings(
 )
 
 
-async def test_a_check_connects_once_and_says_what_it_found() -> None:
+async def test_a_check_connects_once_and_reports_each_server() -> None:
     good, bad, off = await check_servers(SETTINGS)
     assert (good.ok, good.message) == (True, "is ready with 1 tool (MCP 2025-11-25)")
     assert [tool.name for tool in good.tools] == ["good_echo"]
@@ -30,6 +30,6 @@ async def test_one_server_can_be_checked_alone() -> None:
     assert [(row.name, row.ok) for row in await check_servers(SETTINGS, "good")] == [("good", True)]
 
 
-async def test_a_check_of_an_unknown_server_lists_the_known() -> None:
+async def test_a_check_of_an_unknown_server_lists_the_configured_ones() -> None:
     with pytest.raises(UnknownServerError, match="no MCP server nope; configured: good, bad, off"):
         await check_servers(SETTINGS, "nope")

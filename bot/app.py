@@ -37,13 +37,13 @@ from storage import approvals, inbox, memory_events
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
+from tools.call_executor import Executor
 from tools.context import ChatError, Clock
-from tools.declaration import Tool
-from tools.executor import Executor
-from tools.registry import Registry
+from tools.tool_definition import Tool
+from tools.tool_registry import Registry
 
 if TYPE_CHECKING:
-    from tools.mcp.server_hub import Hub
+    from tools.mcp.server_hub import ServerHub
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Hermes:
         self.metrics = Metrics()
         self.address = ""
         self._stack = AsyncExitStack()
-        self._hub: Hub | None = None
+        self._hub: ServerHub | None = None
 
     async def start(self) -> None:
         """Connect to everything outside, take over unfinished work, then accept events. Raises StartError."""

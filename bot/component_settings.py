@@ -7,9 +7,9 @@ from bot.session.access import Access
 from bot.session.people_cache import PeopleCache
 from bot.session.services import EngineSettings
 from bot.session.workspace import Workspace
-from tools.builtins.catalogue import BUILT_INS
+from tools.builtins import BUILT_INS
 from tools.context import Clock
-from tools.declaration import Tool
+from tools.tool_definition import Tool
 from tools.tool_policy import Limits, Policy, ToolRule
 
 SHUTDOWN_SECONDS = 4.0  # for running steps; with child processes and sockets it stays below a container's 10 s

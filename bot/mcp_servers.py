@@ -11,9 +11,9 @@ from bot.config.yaml_file import variables
 from tools.mcp.server_settings import McpSettings, McpSettingsError, load_settings
 
 if TYPE_CHECKING:
-    from tools.declaration import Tool
-    from tools.mcp.server_check import CheckRow, ListRow
-    from tools.mcp.server_hub import Hub
+    from tools.mcp.server_check import CheckResult
+    from tools.mcp.server_hub import ServerHub
+    from tools.tool_definition import Tool
 
 
 def server_settings(config: Config) -> McpSettings:
@@ -41,25 +41,16 @@ def rules_without_tool(config: Config, tools: Iterable[str], settings: McpSettin
 
 def server_hub(
     settings: McpSettings, on_change: Callable[[str, list[Tool]], None], reserved: Collection[str]
-) -> Hub | None:
+) -> ServerHub | None:
     """Return a hub that is not started yet, or None without servers."""
     if not settings.servers:
         return None
-    from tools.mcp.server_hub import Hub
+    from tools.mcp.server_hub import ServerHub
 
-    return Hub(settings, on_change, reserved=reserved)
-
-
-def list_servers(settings: McpSettings) -> list[ListRow]:
-    """Return a row per server, without connecting."""
-    if not settings.servers:
-        return []
-    from tools.mcp import server_check
-
-    return server_check.list_servers(settings)
+    return ServerHub(settings, on_change, reserved=reserved)
 
 
-async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckRow]:
+async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:
     """Connect once to each enabled server, or to the one named. Raise ValueError for an unknown name."""
     if not settings.servers and server is None:
         return []

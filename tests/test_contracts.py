@@ -16,13 +16,13 @@ ROOMS = ("bot", "handlers", "tools", "storage")
 PLANTS: dict[str, list[tuple[str, str]]] = {
     "imports point down": [
         ("storage/inbox.py", "tools.tool_policy"),
-        ("tools/attempt_outcome.py", "bot.session.model_call.prompt"),
+        ("tools/call_outcome.py", "bot.session.model_call.prompt"),
         ("bot/memory/search_terms.py", "bot.session.engine.runner"),
         ("bot/session/tool_calls/approval_cards.py", "handlers.slack_events"),
         ("bot/slack/render/slack_text.py", "handlers.slack_interactions"),
     ],
     "tools and storage import nothing from bot": [
-        ("tools/registry.py", "bot.texts"),
+        ("tools/tool_registry.py", "bot.texts"),
         ("storage/inbox.py", "bot.config.schema"),
     ],
     "bot": [("bot/config/yaml_file.py", "bot.ports"), ("bot/ports.py", "bot.memory.recall")],
@@ -32,7 +32,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/session/engine/runner.py", "bot.session.intake.event_intake"),
     ],
     "storage": [("storage/records.py", "storage.tables")],
-    "tools.mcp is loaded only where MCP servers are configured": [("tools/executor.py", "tools.mcp.tool_catalog")],
+    "tools.mcp is loaded only where MCP servers are configured": [("tools/call_executor.py", "tools.mcp.server_tools")],
     "decisions are pure": [
         ("bot/session/machine/transition.py", "asyncio"),
         ("bot/session/model_call/prompt.py", "aiohttp"),
@@ -64,7 +64,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/simulator/control.py", "bot.ports"),
         ("bot/simulator/feed.py", "storage.records"),
     ],
-    "no import cycles among siblings": [("tools/json_schema.py", "tools.registry")],
+    "no import cycles among siblings": [("tools/context.py", "tools.call_review")],
 }
 
 

@@ -17,7 +17,7 @@ from bot.memory import memory_commands
 from bot.ops.metrics import Metrics, StoredCounts
 from bot.session.access import COMMAND
 from bot.texts import TEXTS
-from tools.declaration import Tool
+from tools.tool_definition import Tool
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md")))

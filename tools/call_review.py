@@ -1,27 +1,30 @@
-"""The review of a model's tool calls: the words between registry, policy and the session engine."""
+"""The review of a model's tool calls: parsed, validated and judged by policy before anything runs."""
 
-from collections.abc import Collection, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from storage.records import ApprovalRule, CallState, Decision, Effect, ToolCall
-from tools.argument_validation import ArgumentsError, Parsed, arguments_hash
+from storage.records import ApprovalRule, Decision, Effect, ToolCall
+from tools.call_outcome import failed
 from tools.context import ModelCall
-from tools.declaration import Tool, failed
-from tools.registry import Registry
+from tools.lenient_json import ArgumentsError
 from tools.text_cleanup import brief, storable
+from tools.tool_definition import Tool
 from tools.tool_policy import Policy
+from tools.tool_registry import Registry
 
-RAW_KEPT = 4000  # characters of unreadable arguments that are kept, for the model to see what it wrote
+RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewedCall:
     """One proposed call after parsing, validation and policy.
 
-    `refusal` is the finished result when the call will not run (unknown tool, bad arguments, denied by policy, no
-    one could approve it); then `decision` is deny. `rule` is set when `decision` is ask.
+    `refusal` is the finished result of a call that will not run (unknown tool, bad arguments, denied by policy, too
+    few approvers); `decision` is then deny. `rule` is set if `decision` is ask.
     """
 
     provider_id: str
@@ -33,19 +36,15 @@ class Reviewed:
     repeatable: bool
     repaired: bool = False
     refusal: str | None = None
-    invalid: bool = False  # the refusal is about the arguments: the model may try again (rethink)
+    invalid: bool = False  # the refusal is about the arguments: the model may correct them
     rule: ApprovalRule | None = None
-    raw_arguments: str = ""  # as the model wrote them, when they could not be parsed
+    raw_arguments: str = ""  # as the model wrote them, if they could not be parsed
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How an attempt ended. `result` is what the model sees; `full_result` the whole, when it was cut."""
-
-    state: CallState  # succeeded, failed, timed_out, cancelled, unknown
-    result: str
-    full_result: str | None = None
-    error: str | None = None
+def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON."""
+    canonical = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def review(
@@ -54,25 +53,26 @@ def review(
     calls: Sequence[ModelCall],
     requester: str,
     unresolved: Collection[str] = (),
-) -> tuple[Reviewed, ...]:
+) -> tuple[ReviewedCall, ...]:
     """Review the calls of one model reply, in their order.
 
-    `unresolved`: hashes (`arguments_hash`) of the session's calls whose outcome is unknown; an equal call asks.
+    `unresolved`: hashes of the session's calls with an unknown outcome; an equal call needs an approval.
     """
     return tuple(_review(registry, policy, call, requester, unresolved) for call in calls)
 
 
-def recheck(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
-    """Check a stored call again before it runs; return the finished refusal, or None.
+def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
+    """Check a stored call again just before it runs; return the finished refusal, or None.
 
-    A call that was allowed and would be asked for now is refused too; an approved one has been asked for.
+    A call that was allowed but would need an approval now is refused too; an approved call has had one.
     """
     tool = registry.get(call.name)
     if tool is None:
         return _unknown_tool(registry, call.name)
     if arguments_hash(call.name, call.arguments) != call.arguments_hash:
         return failed("changed", "The arguments are not the ones that were reviewed; the call was not made.")
-    if problem := _problem(registry, tool, call.arguments):
+    problem = registry.validator(tool.name).problem(call.arguments) or _own_check(tool, call.arguments)
+    if problem:
         return _bad_arguments(problem)
     if reason := policy.forbids(tool, call.requester):
         return failed("denied_by_policy", reason)
@@ -83,26 +83,19 @@ def recheck(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
 
 def _review(
     registry: Registry, policy: Policy, call: ModelCall, requester: str, unresolved: Collection[str]
-) -> Reviewed:
+) -> ReviewedCall:
     tool = registry.get(call.name)
     if tool is None:
-        name, refusal = brief(call.name, 64), _unknown_tool(registry, call.name)
-        return _refused(call, name, refusal)
+        return _refused(call, brief(call.name, 64), _unknown_tool(registry, call.name))
     try:
-        parsed = registry.checker(call.name).read(call.arguments)
-        if tool.check and (problem := tool.check(parsed.arguments)):
+        parsed = registry.validator(call.name).parse(call.arguments)
+        if problem := _own_check(tool, parsed.arguments):
             raise ArgumentsError(problem)
     except ArgumentsError as error:
         return _refused(call, tool.name, _bad_arguments(str(error)), tool)
-    return _ruled(policy, tool, call, parsed, requester, unresolved)
-
-
-def _ruled(
-    policy: Policy, tool: Tool, call: ModelCall, parsed: Parsed, requester: str, unresolved: Collection[str]
-) -> Reviewed:
     digest = arguments_hash(tool.name, parsed.arguments)
     ruling = policy.decide(tool, requester, repaired=parsed.repaired, unresolved=digest in unresolved)
-    return Reviewed(
+    return ReviewedCall(
         provider_id=call.id,
         name=tool.name,
         arguments=parsed.arguments,
@@ -116,9 +109,9 @@ def _ruled(
     )
 
 
-def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None) -> Reviewed:
+def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None) -> ReviewedCall:
     """Return a call that will not run: its tool is unknown, or (with `tool`) its arguments are wrong."""
-    return Reviewed(
+    return ReviewedCall(
         provider_id=call.id,
         name=name,
         arguments={},
@@ -132,14 +125,13 @@ def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None)
     )
 
 
-def _problem(registry: Registry, tool: Tool, arguments: dict[str, Any]) -> str | None:
-    return registry.checker(tool.name).problem(arguments) or (tool.check(arguments) if tool.check else None)
+def _own_check(tool: Tool, arguments: dict[str, Any]) -> str | None:
+    return tool.check(arguments) if tool.check else None
 
 
 def _bad_arguments(problem: str) -> str:
-    return failed(
-        "bad_arguments", storable(problem), suggestion="Correct the arguments and call the tool again.", retryable=True
-    )
+    suggestion = "Correct the arguments and call the tool again."
+    return failed("bad_arguments", storable(problem), suggestion=suggestion, retryable=True)
 
 
 def _unknown_tool(registry: Registry, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What a tool may use while it runs: the caller, the place, Slack, the database and the clock."""
+"""What a running tool may use: the caller, the place, Slack, the database and the clock."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from storage.database import Database
 from storage.records import Person, Place, Thread
 
 Clock = Callable[[], float]
-"""Return the seconds since 1970, UTC. Passed in everywhere, so that tests control the time."""
+"""Returns the seconds since 1970, UTC. Always passed in, so that tests control the time."""
 
 
 class ChatError(Exception):
-    """Slack refused or did not answer a call.
+    """Slack refused a call or did not answer. `code` is Slack's error code, or "unreachable".
 
-    `code` is Slack's error code, or "unreachable"; `uncertain` means that the call may have taken effect.
+    `uncertain`: the call may have taken effect.
     """
 
     def __init__(self, code: str, *, uncertain: bool = False) -> None:
@@ -26,7 +26,7 @@ class ChatError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A message read from Slack; `key` and `part` are those of the delivery in its metadata, if it has any."""
+    """A message read from Slack. `key` and `part` come from the delivery in its metadata, if it has one."""
 
     ts: str
     user: str
@@ -51,22 +51,22 @@ class ToolChat(Protocol):
     """The part of Slack that tools use. Methods raise ChatError unless they say otherwise."""
 
     async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
-        """Post text of any length into the thread (`root` "": into the channel); return the ts of each message.
+        """Post text of any length to the thread (`root` "": to the channel); return the ts of each message.
 
-        A message whose response was lost is looked up by `key` and its part before it is posted again. Parts in
-        `sent_parts` are already in Slack and are left out.
+        Before a message whose response was lost is posted again, Slack is searched for its `key` and part. Parts in
+        `sent_parts` are already in Slack and are not posted.
         """
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
     async def person(self, team: str, user: str) -> Person: ...
     async def place(self, team: str, channel: str) -> Place: ...
     async def permalink(self, channel: str, ts: str) -> str | None:
-        """Return the message's link, or None where Slack gives none. Never raises."""
+        """Return the message's link, or None if Slack has none. Never raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Passed to each tool that asks for it. `key` is the idempotency key, the same for each attempt of one call."""
+    """Passed to each tool that declares it. `key` is the idempotency key, the same in all attempts of one call."""
 
     person: Person
     place: Place

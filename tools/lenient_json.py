@@ -1,69 +1,161 @@
-"""Nearly-JSON into JSON with json_repair, kept from what it does to a hostile text.
-
-json_repair is pure Python and needs minutes for some texts of 32 KiB (`'{"-"' + '"-' * …` and hundreds like it), on the
-event loop. It reads its text character by character, so it is given a text that counts its reads and gives up.
-"""
+"""JSON as models write it: parsed, and repaired where it is almost JSON."""
 
 import json
+import math
 import re
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 import json_repair
 
-MAX_CHARACTERS = 16 * 1024
+from tools.text_cleanup import brief, is_storable
+
 MAX_DEPTH = 64
-READS_PER_CHARACTER = 6  # texts that can be repaired need one to four
-READS_AT_LEAST = 2000
-SLICE_PER_READ = 32  # copying so many characters counts as one read more
+MAX_ARGUMENT_BYTES = 256 * 1024
+MAX_REPAIRED_CHARACTERS = 16 * 1024
+READS_PER_CHARACTER = 6  # repairable texts need one to four
+MIN_READS = 2000
+CHARACTERS_PER_READ = 32  # copying a slice of this length costs one read
 
 
 class RepairError(ValueError):
     """The text cannot be repaired, or not with reasonable effort."""
 
 
-def repair(text: str) -> Any:
-    """Return what the text most likely means. Raises RepairError.
+class ArgumentsError(ValueError):
+    """The arguments cannot be used. `str()` names the field, what is wrong and what is expected, for the model."""
 
-    json_repair turns prose into an empty string and keeps only the last of two objects: check what comes back.
+
+@dataclass(frozen=True, slots=True)
+class ParsedArguments:
+    """A call's arguments; `repaired` means that the model's text was not valid JSON."""
+
+    arguments: dict[str, Any]
+    repaired: bool = False
+
+
+def parse_arguments(raw: str) -> ParsedArguments:
+    """Return the arguments of a tool call; an empty text means none. Raises ArgumentsError."""
+    if len(raw) > MAX_ARGUMENT_BYTES or len(raw.encode(errors="surrogatepass")) > MAX_ARGUMENT_BYTES:
+        limit = f"{MAX_ARGUMENT_BYTES // 1024} KiB"
+        raise ArgumentsError(f"the arguments are longer than {limit}; send less, or split them over several calls")
+    text = raw.strip().removeprefix("\ufeff")
+    if text in ("", "null"):
+        return ParsedArguments({})
+    try:
+        value, repaired = json.loads(text), False
+        if isinstance(value, str):  # some local models encode twice
+            value, repaired = json.loads(value), True
+    except (ValueError, RecursionError) as error:
+        value, repaired = _repaired_object(text, error), True
+    if not isinstance(value, dict):
+        raise ArgumentsError('the arguments must be one JSON object, such as {"name": "value"}')
+    _refuse_unstorable(value, "", 0)
+    return ParsedArguments(value, repaired)
+
+
+def is_valid_json(raw: str) -> bool:
+    """Return True if an argument text needs no repair; a truncated one does."""
+    try:
+        return not parse_arguments(raw).repaired
+    except ArgumentsError:
+        return False
+
+
+def field_path(path: str, part: str | int) -> str:
+    """Return the path of a field or an item inside `path`."""
+    if isinstance(part, int):
+        return f"{path}[{part}]"
+    return f"{path}.{part}" if path else brief(part, 40)
+
+
+def _repaired_object(text: str, error: Exception) -> dict[str, Any]:
+    if _has_second_value(text):
+        raise ArgumentsError("the arguments are more than one JSON object; make one call for each")
+    reason = f"not valid JSON: {error}" if isinstance(error, json.JSONDecodeError) else "not valid JSON"
+    refusal = ArgumentsError(f"the arguments are {reason}. Send one JSON object with double-quoted names")
+    try:
+        value = repair_json(text)
+    except RepairError:
+        raise refusal from None
+    if not isinstance(value, dict) or (not value and text.strip("{} \t\r\n")):
+        raise refusal
+    return value
+
+
+def _has_second_value(text: str) -> bool:
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip(" \t\r\n,;").startswith(("{", "["))
+
+
+def _refuse_unstorable(value: Any, path: str, depth: int) -> None:
+    where = f"`{path}`" if path else "the arguments"
+    if depth > MAX_DEPTH:
+        raise ArgumentsError(f"the arguments are nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, str) and not is_storable(value):
+        raise ArgumentsError(f"{where}: contains a NUL character or half of a surrogate pair; send the text without it")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ArgumentsError(f"{where}: NaN and infinite numbers are not JSON; send a finite number")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not is_storable(key):
+                raise ArgumentsError(f"{where}: a name contains a NUL character or half of a surrogate pair")
+            _refuse_unstorable(item, field_path(path, key), depth + 1)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_unstorable(item, field_path(path, index), depth + 1)
+
+
+def repair_json(text: str) -> Any:
+    """Return what an almost-JSON text most likely means. Raises RepairError.
+
+    json_repair turns prose into an empty string and keeps only the last of two objects: check the result.
     """
     try:
-        return json.loads(text, strict=False)  # raw line breaks in strings are all that is wrong: nothing is changed
+        return json.loads(text, strict=False)  # the only fault is raw line breaks in strings: nothing is changed
     except (ValueError, RecursionError):
         pass
-    if len(text) > MAX_CHARACTERS or _depth(text) > MAX_DEPTH:
+    if len(text) > MAX_REPAIRED_CHARACTERS or _max_depth(text) > MAX_DEPTH:
         raise RepairError("too long or too deep to repair")
-    metered = _Metered(text, [len(text) * READS_PER_CHARACTER + READS_AT_LEAST])
+    metered = _MeteredText(text, [len(text) * READS_PER_CHARACTER + MIN_READS])
     try:
-        # The round trip makes plain strings of the metered ones that a value may hold.
+        # The round trip makes plain strings of the metered ones in the value.
         return json.loads(json.dumps(json_repair.loads(metered, skip_json_loads=True)))
     except (ValueError, RecursionError) as error:
         raise RepairError("not repairable") from error
 
 
-class _Metered(str):
-    """A text that can be read so often and no more; slices and sums of it share its meter."""
+class _MeteredText(str):
+    """A text that raises RepairError after a number of reads; its slices and sums share the count.
 
-    _left: list[int]
-    __slots__ = ("_left",)
+    json_repair reads character by character in pure Python and needs minutes for some hostile texts of 32 KiB
+    (`'{"-"' + '"-' * …` and hundreds like it), during which the event loop would be blocked.
+    """
 
-    def __new__(cls, text: str, left: list[int]) -> "_Metered":
+    _reads_left: list[int]
+    __slots__ = ("_reads_left",)
+
+    def __new__(cls, text: str, reads_left: list[int]) -> "_MeteredText":
         made = super().__new__(cls, text)
-        made._left = left
+        made._reads_left = reads_left
         return made
 
     def __getitem__(self, key: SupportsIndex | slice) -> str:
         read = str.__getitem__(self, key)
-        self._left[0] -= 1 + len(read) // SLICE_PER_READ
-        if self._left[0] < 0:
+        self._reads_left[0] -= 1 + len(read) // CHARACTERS_PER_READ
+        if self._reads_left[0] < 0:
             raise RepairError("too much effort")
-        return _Metered(read, self._left) if isinstance(key, slice) else read
+        return _MeteredText(read, self._reads_left) if isinstance(key, slice) else read
 
     def __add__(self, other: str) -> str:
-        return _Metered(str.__add__(self, other), self._left)
+        return _MeteredText(str.__add__(self, other), self._reads_left)
 
 
-def _depth(text: str) -> int:
-    """Return the deepest nesting that the brackets could mean, those inside strings included."""
+def _max_depth(text: str) -> int:
+    """Return the deepest nesting that the brackets could mean, including those inside strings."""
     deepest = depth = 0
     for bracket in re.findall(r"[][{}]", text):
         depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)

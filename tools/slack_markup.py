@@ -1,11 +1,11 @@
-"""Slack's message text made readable for a model: entities unescaped, mentions resolved to names. Pure."""
+"""Slack's message markup as readable text: entities unescaped, mentions replaced by names. Pure."""
 
 import re
 from collections.abc import Mapping
 
 from tools.text_cleanup import storable
 
-TOKEN = re.compile(r"<([@#!][^<>\n]+|[A-Za-z][\w+.-]*:[^<>\n]+)>")  # a mention or an address; other signs are typed
+TOKEN = re.compile(r"<([@#!][^<>\n]+|[A-Za-z][\w+.-]*:[^<>\n]+)>")  # a mention or a URL; other angle brackets are text
 USER = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
 BROADCASTS = ("here", "channel", "everyone")
@@ -13,29 +13,29 @@ BROADCASTS = ("here", "channel", "everyone")
 
 def unescape(text: str) -> str:
     """Undo Slack's escaping of the three control characters (Slack: "Formatting text for app surfaces")."""
-    for entity, sign in ENTITIES:
-        text = text.replace(entity, sign)
+    for entity, character in ENTITIES:
+        text = text.replace(entity, character)
     return text
 
 
 def mentioned_users(text: str) -> list[str]:
-    """Return the ids of mentioned users in order of first mention, each once."""
+    """Return the ids of mentioned users, each once, in order of first mention."""
     return list(dict.fromkeys(USER.findall(text)))
 
 
 def mentions(text: str, user: str) -> bool:
-    """Tell whether Slack's text mentions this user (a typed "@name" without a token does not count)."""
+    """Return True if the markup mentions this user; a typed "@name" is not a mention."""
     return user in USER.findall(text)
 
 
 def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> str:
-    """Return the text as a model reads it: `<@U1>` as "@Ann", `<#C1>` as "#general (C1)", links as "label (url)".
+    """Return the text for the model: `<@U1>` as "@Ann", `<#C1>` as "#general (C1)", links as "label (url)".
 
     `names` maps ids of users, channels and user groups to names; an unknown id stays as it is. A leading mention of
-    `me` (the bot's own id) is only the address on the envelope and is left out; NUL bytes and lone surrogates go.
+    `me` (the bot's own id) only addresses the bot and is left out. The result is `storable`.
     """
     if me is not None:
-        return readable(without_address(text, me), {**names, me: "Hermes"})
+        return readable(without_leading_mention(text, me), {**names, me: "Hermes"})
     pieces: list[str] = []
     at = 0
     for match in TOKEN.finditer(text):
@@ -45,13 +45,13 @@ def readable(text: str, names: Mapping[str, str], *, me: str | None = None) -> s
     return storable("".join(pieces)).strip()
 
 
-def without_address(text: str, me: str) -> str:
-    """Return the text without a leading mention of `me`, and without the sign that sets it off (":tada:" is none)."""
+def without_leading_mention(text: str, me: str) -> str:
+    """Return the text without a leading mention of `me` and the colon or comma after it (":tada:" is kept)."""
     return re.sub(rf"^\s*<@{re.escape(me)}(?:\|[^<>]*)?>[\s,，]*(?:：|:(?![\w+'-]+:))?\s*", "", text)
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits alone: Slack shows Markdown in its own form."""
+    """Return only the letters and digits, for comparing text that Slack has reformatted."""
     return re.sub(r"[\W_]+", "", text)
 
 
@@ -69,7 +69,7 @@ def _token(inner: str, names: Mapping[str, str]) -> str:
 
 
 def _channel(identity: str, label: str, names: Mapping[str, str]) -> str:
-    """Name and id: a tool that posts there needs the id, and a name alone may mean another channel."""
+    """Return name and id: a tool needs the id to post there, and a name alone may mean another channel."""
     name = label or names.get(identity, "")
     return f"#{name} ({identity})" if name else f"#{identity}"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL ends strings in C; surrogates have no UTF-8 form
 _GAP = "\n… {} characters left out …\n"
-_HEAD_SHARE = 0.7  # the beginning says more than the end
+_HEAD_SHARE = 0.7  # the beginning usually matters more than the end
 
 
 def storable(text: str) -> str:
@@ -35,9 +35,9 @@ def storable_data(value: Any) -> Any:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the text, or its head and tail with the number of characters left out, in at most `limit` characters.
+    """Return the text in at most `limit` characters: its head, the number of characters left out, its tail.
 
-    A limit too small for the gap's own words gives the head alone.
+    A limit too small for that note returns the head alone.
     """
     if len(text) <= limit:
         return text

@@ -187,7 +187,7 @@ async def _servers(config: Config) -> list[Finding]:
     settings = await asyncio.to_thread(server_settings, config)
     remedy = "; check its command, address and secrets, then run `hermes mcp check`"
     rows = await check_servers(settings)
-    findings = [Finding(f"MCP server {r.name}", r.ok, r.words + ("" if r.ok else remedy)) for r in rows]
+    findings = [Finding(f"MCP server {r.name}", r.ok, r.message + ("" if r.ok else remedy)) for r in rows]
     findings = findings or [Finding("MCP servers", True, "none are configured")]
     unknown = rules_without_tool(config, (tool.name for tool in built_in_tools()), settings)
     if unknown:  # not a failure: a later version or server may add the tool

@@ -12,7 +12,8 @@ from storage.database import Tx
 from storage.memories import record_use
 from storage.records import Memory, Person, Place
 from tools.context import ToolContext
-from tools.declaration import Tool, ToolError, tool
+from tools.tool_decorator import tool
+from tools.tool_definition import Tool, ToolError
 
 FOUND = 10
 

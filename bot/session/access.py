@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from storage.records import Incoming, Person
-from tools.slack_markup import USER, mentions, without_address
+from tools.slack_markup import USER, mentions, without_leading_mention
 
 FollowUps = Literal["auto", "all", "mention"]
 Decision = Literal["granted", "refused", "unknown"]
@@ -61,5 +61,5 @@ def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, au
 
 def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
     """Return the word and the rest of a `!command`, with or without a mention before it."""
-    found = COMMAND.match(without_address(text, bot_user).strip())
+    found = COMMAND.match(without_leading_mention(text, bot_user).strip())
     return None if found is None else (found[1].lower(), found[2].strip())

@@ -11,7 +11,7 @@ from bot.texts import chinese, say
 from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import InboxRow, Person, Place, Session
-from tools.registry import Registry, ToolRow
+from tools.tool_registry import Registry, ToolRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from bot.session.hermes_commands import HermesCommands
 from bot.session.token_estimate import TokenCalibration
 from bot.session.workspace import Workspace
 from storage.database import Database
+from tools.call_executor import Executor
 from tools.context import Clock
-from tools.executor import Executor
-from tools.registry import Registry
 from tools.tool_policy import Policy
+from tools.tool_registry import Registry
 
 
 class EngineMetrics(Protocol):

@@ -142,8 +142,8 @@ async def test_a_role_with_too_few_people_is_refused_at_once_with_the_reason(sta
     root = await team.mention("deploy the shop")
     assert await team.answer(root) == ["Nobody can allow that."]
     first, second = team.model.asked[-1].results
-    assert "2 must agree and 1 may" in first
-    assert "1 must agree and 0 may" in second
+    assert "approvals needed: 2, people who can approve: 1" in first
+    assert "approvals needed: 1, people who can approve: 0" in second
     assert team.cards(root) == []
 
 

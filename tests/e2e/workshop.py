@@ -1,7 +1,8 @@
 """Tools that a test holds in its hand: it sees what ran, and decides when a call ends."""
 
 from tests.fakes.model_script import Gate
-from tools.declaration import Tool, tool
+from tools.tool_decorator import tool
+from tools.tool_definition import Tool
 
 
 class Workshop:

@@ -1,4 +1,4 @@
-"""A hub with its tools at hand, for tests."""
+"""A running server hub and its tools, for tests."""
 
 import os
 import socket
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.waiting import until
-from tools.declaration import Tool
-from tools.mcp.server_hub import Hub, ServerStatus
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.server_hub import ServerHub, ServerStatus
 from tools.mcp.server_settings import load_settings
-from tools.mcp.timing import Pace
+from tools.tool_definition import Tool
 
 HERE = Path(__file__).parent
-QUICK = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)
+QUICK = ConnectionTiming(first_delay_s=0.02, longest_delay_s=0.2, health_s=30, ready_wait_s=10)
 
 
 def real(*, protocol: str = "auto", **entry: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def alive(pid: int) -> bool:
-    """Tell whether the process runs (a zombie does not)."""
+    """Return True if the process runs (a zombie does not)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -46,7 +46,7 @@ def alive(pid: int) -> bool:
 
 @dataclass
 class Bench:
-    hub: Hub
+    hub: ServerHub
     tools: dict[str, Tool] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
 
@@ -70,17 +70,17 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(servers: dict[str, Any], pace: Pace = QUICK) -> AsyncIterator[Bench]:
+async def bench(servers: dict[str, Any], timing: ConnectionTiming = QUICK) -> AsyncIterator[Bench]:
     """Start a hub, wait for each server's first attempt, close it at the end."""
-    held: dict[str, list[Tool]] = {}
+    offered_by: dict[str, list[Tool]] = {}
     made: Bench
 
     def on_change(server: str, tools: list[Tool]) -> None:
-        held[server] = tools
+        offered_by[server] = tools
         made.changes.append(server)
-        made.tools = {tool.name: tool for offered in held.values() for tool in offered}
+        made.tools = {tool.name: tool for offered in offered_by.values() for tool in offered}
 
-    made = Bench(Hub(load_settings(servers, os.environ), on_change, pace=pace))
+    made = Bench(ServerHub(load_settings(servers, os.environ), on_change, timing=timing))
     await made.hub.start()
     try:
         await made.hub.ready(60)

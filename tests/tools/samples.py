@@ -1,12 +1,26 @@
-"""Tools and calls that the tests of this folder share."""
+"""Tools, calls and JSON values that the tests of this folder share."""
 
 import asyncio
 from typing import Any
 
+from hypothesis import strategies as st
+
 from storage.records import ToolCall
-from tools.argument_validation import arguments_hash
+from tools.call_review import arguments_hash
 from tools.context import ModelCall, ToolContext
-from tools.declaration import Tool, tool
+from tools.tool_decorator import tool
+from tools.tool_definition import Tool
+
+json_names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(json_names, inner, max_size=4),
+    max_leaves=12,
+)
 
 
 @tool(effect="read")

@@ -1,23 +1,25 @@
-"""Review: each proposed call is parsed, checked and ruled on before anything happens."""
+"""Review: each proposed call is parsed, validated and judged before it runs."""
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.tools.samples import asked, call_of, send_money, weather, wipe
-from tools.argument_validation import arguments_hash
-from tools.call_review import RAW_KEPT, Reviewed, recheck, review
-from tools.declaration import tool
-from tools.registry import Registry
+from tests.tools.samples import asked, call_of, json_names, json_values, send_money, weather, wipe
+from tools.call_review import RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
+from tools.tool_decorator import tool
 from tools.tool_policy import Policy, ToolRule
+from tools.tool_registry import Registry
 
 TOOLS = [weather, send_money, wipe]
 policy = Policy(rules={"send_money": ToolRule(risk="allow")})
 registry = Registry(TOOLS, policy)
 
 
-def one(name: str, arguments: str, **changes: object) -> Reviewed:
+def one(name: str, arguments: str, **changes: object) -> ReviewedCall:
     (found,) = review(registry, policy, [asked(name, arguments)], "U1", **changes)  # type: ignore[arg-type]
     return found
 
@@ -36,14 +38,14 @@ def test_calls_come_back_in_their_order_with_their_provider_ids() -> None:
     ]
 
 
-def test_a_good_call_carries_what_will_run() -> None:
+def test_a_valid_call_has_the_arguments_that_will_run() -> None:
     found = one("weather", '{"city": "Paris", "days": "2"}')
     assert found.arguments == {"city": "Paris", "days": 2}
     assert found.arguments_hash == arguments_hash("weather", found.arguments)
     assert (found.decision, found.repeatable, found.refusal, found.invalid) == ("allow", True, None, False)
 
 
-def test_an_unknown_tool_is_refused_with_a_near_name_and_no_rethink() -> None:
+def test_an_unknown_tool_is_refused_with_a_similar_name_and_no_second_try() -> None:
     found = one("wether", "{}")
     assert error(found.refusal)["code"] == "unknown_tool"
     assert "weather" in str(error(found.refusal)["suggestion"])
@@ -52,7 +54,7 @@ def test_an_unknown_tool_is_refused_with_a_near_name_and_no_rethink() -> None:
 
 
 @pytest.mark.parametrize("raw", ["nonsense", "[]", '{"days": 1}', '{"city": 3.5}', '{"city": "\\u0000"}'])
-def test_bad_arguments_are_explained_and_may_be_tried_again(raw: str) -> None:
+def test_bad_arguments_are_explained_and_may_be_corrected(raw: str) -> None:
     found = one("weather", raw)
     assert found.invalid
     assert found.decision == "deny"
@@ -92,13 +94,13 @@ def test_a_check_of_the_tool_counts_as_bad_arguments() -> None:
     assert "village" in (found.refusal or "")
 
 
-def test_a_call_that_still_stands_passes_the_second_look() -> None:
-    assert recheck(registry, policy, call_of(send_money, to="x", amount=1)) is None
+def test_an_unchanged_call_passes_the_check_before_it_runs() -> None:
+    assert refusal_before_run(registry, policy, call_of(send_money, to="x", amount=1)) is None
     approved = replace(call_of(send_money, to="x", amount=1), decision="ask")
-    assert recheck(registry, Policy(), approved) is None
+    assert refusal_before_run(registry, Policy(), approved) is None
 
 
-def test_what_changed_since_the_first_look_is_refused() -> None:
+def test_a_change_since_the_review_is_refused() -> None:
     call = call_of(send_money, to="x", amount=1)
     denying = Policy(rules={"send_money": ToolRule(risk="deny")})
 
@@ -107,8 +109,19 @@ def test_what_changed_since_the_first_look_is_refused() -> None:
         """Send."""
         return to
 
-    assert error(recheck(Registry([weather]), policy, call))["code"] == "unknown_tool"
-    assert error(recheck(registry, policy, replace(call, arguments={"to": "y", "amount": 1})))["code"] == "changed"
-    assert error(recheck(registry, denying, call))["code"] == "denied_by_policy"
-    assert error(recheck(registry, Policy(), call))["code"] == "denied_by_policy"  # asks now, and nobody was asked
-    assert error(recheck(Registry([narrower]), policy, call))["code"] == "bad_arguments"
+    other = replace(call, arguments={"to": "y", "amount": 1})
+    assert error(refusal_before_run(Registry([weather]), policy, call))["code"] == "unknown_tool"
+    assert error(refusal_before_run(registry, policy, other))["code"] == "changed"
+    assert error(refusal_before_run(registry, denying, call))["code"] == "denied_by_policy"
+    # needs an approval now, and nobody was asked
+    assert error(refusal_before_run(registry, Policy(), call))["code"] == "denied_by_policy"
+    assert error(refusal_before_run(Registry([narrower]), policy, call))["code"] == "bad_arguments"
+
+
+@settings(deadline=None)
+@given(st.dictionaries(json_names, json_values, max_size=5))
+def test_the_hash_does_not_depend_on_the_order_of_names(arguments: dict[str, Any]) -> None:
+    turned = dict(reversed(list(arguments.items())))
+    assert arguments_hash("t", arguments) == arguments_hash("t", turned)
+    assert arguments_hash("t", arguments) != arguments_hash("u", arguments)
+    assert arguments_hash("t", {**arguments, "one more": 1}) != arguments_hash("t", arguments)

@@ -40,7 +40,7 @@ def test_each_form_is_readable(slack: str, seen: str) -> None:
     assert readable(slack, NAMES, me="U0BOT") == seen
 
 
-def test_mentions_are_read_from_tokens_alone() -> None:
+def test_only_markup_tokens_are_mentions() -> None:
     assert mentioned_users("<@U1> <@U2|b> <@U1> @U3") == ["U1", "U2"]
     assert mentions("hi <@U0BOT>", "U0BOT")
     assert not mentions("hi U0BOT &lt;@U0BOT&gt;", "U0BOT")

@@ -1,7 +1,7 @@
-"""A folder that nothing leads out of: each step of a path is opened from the one before, and links are not followed.
+"""File access confined to one folder: each part of a path is opened relative to its parent, links are not followed.
 
-Opening by file descriptor (openat with O_NOFOLLOW) leaves no moment between looking and opening in which a folder
-could be swapped for a link. Hard links are not told apart from files. All functions block: call them in a thread.
+With openat and O_NOFOLLOW there is no moment between a check and an open in which a folder could be replaced by a
+link. Hard links are treated as files. All functions block: call them in a thread.
 """
 
 import errno
@@ -12,62 +12,62 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tools.declaration import ToolError
 from tools.text_cleanup import brief
+from tools.tool_definition import ToolError
 
-TEMPORARY = ".~hermes-"  # how the names of unfinished writes begin
+TEMPORARY = ".~hermes-"  # prefix of unfinished writes
 MAX_PARTS = 32
 MAX_NAME_BYTES = 240
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a pipe would wait for its other end.
+# O_NONBLOCK: opening a pipe would wait for its other end to be opened.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_WORDS = {
+_MESSAGES = {
     errno.ENOENT: ("not_found", "There is nothing at {path}.", "List the folder to see what is there."),
     errno.ENOTDIR: ("not_a_folder", "A part of {path} is not a folder; links are not followed.", ""),
     errno.ELOOP: ("link", "{path} is a link; links are not followed.", ""),
     errno.EISDIR: ("is_a_folder", "{path} is a folder.", ""),
-    errno.EACCES: ("forbidden", "Hermes may not open {path}.", ""),
-    errno.EPERM: ("forbidden", "Hermes may not open {path}.", ""),
-    errno.EROFS: ("read_only", "The folder of Hermes is read-only.", ""),
+    errno.EACCES: ("forbidden", "Hermes has no permission to open {path}.", ""),
+    errno.EPERM: ("forbidden", "Hermes has no permission to open {path}.", ""),
+    errno.EROFS: ("read_only", "Hermes's folder is read-only.", ""),
     errno.ENOSPC: ("no_space", "The disk is full; nothing was written.", ""),
     errno.EDQUOT: ("no_space", "The disk quota is used up; nothing was written.", ""),
 }
 
 
-def parts(path: str) -> tuple[str, ...]:
-    """Split a path below the root into names; the root itself has none. Raises ToolError for what leads elsewhere."""
+def split_path(path: str) -> tuple[str, ...]:
+    """Return the names in a path below the root, none for the root itself. Raises ToolError for any other path."""
     found = tuple(name for name in path.strip().split("/") if name not in ("", "."))
     shown = brief(path)
     if path.strip().startswith("/"):
         raise ToolError("outside", f"{shown} is an absolute path.", suggestion="Give it relative to Hermes's folder.")
     if ".." in found:
-        raise ToolError("outside", f"{shown} leads upwards with '..'; only paths inside Hermes's folder can be used.")
+        raise ToolError("outside", f"{shown} contains '..'; only paths inside Hermes's folder can be used.")
     if "\0" in path or len(found) > MAX_PARTS or any(_too_long(name) for name in found):
-        raise ToolError("bad_path", f"{shown} cannot be a path: a part is too long, or there are too many.")
+        raise ToolError("bad_path", f"{shown} is not a valid path: a part is too long, or there are too many parts.")
     if any(name.startswith(TEMPORARY) for name in found):
-        raise ToolError("bad_path", f"Names that begin with {TEMPORARY} are kept for unfinished writes.")
+        raise ToolError("bad_path", f"Names that begin with {TEMPORARY} are reserved for unfinished writes.")
     return found
 
 
 @contextmanager
-def spoken(path: str) -> Iterator[None]:
-    """Turn an OSError of the operating system into a ToolError that names the path as the model wrote it."""
+def explained_errors(path: str) -> Iterator[None]:
+    """Turn an OSError into a ToolError that names the path as the model wrote it."""
     try:
         yield
     except OSError as error:
         fallback = ("file_error", "{path}: " + os.strerror(error.errno or errno.EIO) + ".", "")
-        code, words, suggestion = _WORDS.get(error.errno or 0, fallback)
+        code, message, suggestion = _MESSAGES.get(error.errno or 0, fallback)
         shown = brief(path.strip() or "the folder")
-        raise ToolError(code, words.format(path=shown), suggestion=suggestion) from None
+        raise ToolError(code, message.format(path=shown), suggestion=suggestion) from None
 
 
 @contextmanager
-def folder(root: Path, names: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
+def open_folder(root: Path, names: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
     """Open a folder below the root and yield its descriptor. Raises OSError."""
     if create:
         root.mkdir(parents=True, exist_ok=True)
-    # The root may itself be a link: whoever runs Hermes chose it.
+    # The root itself may be a link: the configuration names it.
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for name in names:
@@ -83,7 +83,7 @@ def folder(root: Path, names: tuple[str, ...], *, create: bool = False) -> Itera
 
 
 @contextmanager
-def subfolder(parent: int, name: str) -> Iterator[int]:
+def open_subfolder(parent: int, name: str) -> Iterator[int]:
     """Open a folder inside an open one and yield its descriptor. Raises OSError."""
     fd = os.open(name, _FOLDER, dir_fd=parent)
     try:
@@ -92,25 +92,25 @@ def subfolder(parent: int, name: str) -> Iterator[int]:
         os.close(fd)
 
 
-def read(parent: int, name: str, limit: int) -> tuple[bytes, int]:
+def read_bytes(parent: int, name: str, limit: int) -> tuple[bytes, int]:
     """Return at most `limit` bytes of a regular file in an open folder, and its size. Raises OSError, ToolError."""
-    # Looked at first, since opening a device can already do something; and again once it is open.
+    # Checked before, because opening a device can have an effect, and again once it is open.
     _refuse_unless_regular(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
     with os.fdopen(os.open(name, _FILE, dir_fd=parent), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         _refuse_unless_regular(status, name)
         chunks: list[bytes] = []
-        left = limit
-        while left > 0 and (chunk := file.read(min(left, 1 << 20))):
+        remaining = limit
+        while remaining > 0 and (chunk := file.read(min(remaining, 1 << 20))):
             chunks.append(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
         return b"".join(chunks), status.st_size
 
 
-def write(parent: int, name: str, data: bytes) -> bool:
-    """Put a whole file in place of what stood there, or leave that untouched; return whether the name is new.
+def write_bytes(parent: int, name: str, data: bytes) -> bool:
+    """Replace a file atomically or create it; return whether it is new. It is durable on return.
 
-    Durable when it returns. Raises OSError, and ToolError when something other than a file stands there.
+    Raises OSError, and ToolError if the name belongs to something other than a file.
     """
     mode = None
     with suppress(FileNotFoundError):

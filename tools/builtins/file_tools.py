@@ -1,4 +1,4 @@
-"""Files for the model: list, search, read and write inside the configured folder, and nowhere else."""
+"""The file tools: list, search, read and write inside the configured folder only."""
 
 import os
 from contextlib import suppress
@@ -11,13 +11,14 @@ from pydantic import Field
 from tools.builtins import confined_paths
 from tools.builtins.file_search import Search, is_binary, lines_of
 from tools.context import ToolContext
-from tools.declaration import ToolError, tool
 from tools.text_cleanup import brief
+from tools.tool_decorator import tool
+from tools.tool_definition import ToolError
 
 READ_BYTES = 8 * 1024 * 1024
-RESULT_LIMIT = 12_000  # characters, some 3,000 tokens; the configuration may set another
-READ_CHARACTERS = 10_000  # below that limit, so that a long file ends at a line and says how to go on
-LISTED = 20_000  # entries of one folder that are looked at
+RESULT_LIMIT = 12_000  # characters, about 3,000 tokens; the configuration can change it
+READ_CHARACTERS = 10_000  # below that limit, so that a long file ends at a line break with a note on how to continue
+LISTED = 20_000  # entries of one folder that are read
 
 FilePath = Annotated[str, Field(max_length=4096)]
 
@@ -33,13 +34,13 @@ def list_directory(
     """List the files and folders in Hermes's folder, or in a folder inside it.
 
     path: the folder, relative to Hermes's folder; empty for Hermes's folder itself
-    limit: at most so many entries
+    limit: maximum number of entries
     """
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     entries: list[dict[str, Any]] = []
-    with confined_paths.spoken(path):
+    with confined_paths.explained_errors(path):
         try:
-            with confined_paths.folder(context.files_root, names) as fd, os.scandir(fd) as found:
+            with confined_paths.open_folder(context.files_root, names) as fd, os.scandir(fd) as found:
                 wanted = (entry for entry in found if not entry.name.startswith(confined_paths.TEMPORARY))
                 entries = [_entry(entry) for entry in islice(wanted, LISTED)]
         except FileNotFoundError:
@@ -67,11 +68,11 @@ def read_file(
 
     path: the file, relative to Hermes's folder
     start_line: the first line to read, counted from 1
-    max_lines: at most so many lines
+    max_lines: maximum number of lines
     """
     names = _file_names(path)
-    with confined_paths.spoken(path), confined_paths.folder(context.files_root, names[:-1]) as fd:
-        data, size = confined_paths.read(fd, names[-1], READ_BYTES)
+    with confined_paths.explained_errors(path), confined_paths.open_folder(context.files_root, names[:-1]) as fd:
+        data, size = confined_paths.read_bytes(fd, names[-1], READ_BYTES)
     if is_binary(data):
         raise ToolError("not_text", f"{brief(path)} is not a text file ({size:,} bytes).")
     notes: list[str] = []
@@ -79,12 +80,12 @@ def read_file(
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("utf-8", errors="replace")
-        notes.append("not valid UTF-8: what could not be read is shown as \ufffd")
+        notes.append("not valid UTF-8: invalid bytes are shown as \ufffd")
     if size > len(data):
         notes.append(f"only the first {READ_BYTES // 1024 // 1024} MiB of the file can be read")
     lines = lines_of(text)
     if start_line > max(len(lines), 1):
-        raise ToolError("out_of_range", f"{brief(path)} has {len(lines)} lines; line {start_line} is beyond its end.")
+        raise ToolError("out_of_range", f"{brief(path)} has {len(lines)} lines; line {start_line} is after its end.")
     chosen = _fitting(lines[start_line - 1 : start_line - 1 + max_lines])
     end = start_line + len(chosen) - 1
     if not text:
@@ -101,15 +102,18 @@ def read_file(
     summary=("Writes a text file in Hermes's folder.", "写入 Hermes 文件夹中的文本文件。"),
 )
 def write_file(context: ToolContext, path: FilePath, content: str) -> dict[str, Any]:
-    """Write a text file in Hermes's folder: make it with its folders, or replace all of its content.
+    """Write a text file in Hermes's folder: create it and its folders, or replace its content.
 
     path: the file, relative to Hermes's folder
-    content: the whole new content of the file
+    content: the complete new content
     """
     names = _file_names(path)
     data = content.encode()
-    with confined_paths.spoken(path), confined_paths.folder(context.files_root, names[:-1], create=True) as fd:
-        created = confined_paths.write(fd, names[-1], data)
+    with (
+        confined_paths.explained_errors(path),
+        confined_paths.open_folder(context.files_root, names[:-1], create=True) as fd,
+    ):
+        created = confined_paths.write_bytes(fd, names[-1], data)
     return {"path": "/".join(names), "bytes": len(data), "created": created}
 
 
@@ -125,17 +129,17 @@ def search_files(
     case_sensitive: bool = False,
     limit: Annotated[int, Field(ge=1, le=200)] = 20,
 ) -> dict[str, Any]:
-    """Find text in the files of Hermes's folder; the text is taken literally, not as a pattern.
+    """Find text in the files of Hermes's folder. The text is literal, not a pattern.
 
-    query: the text to find, within one line
+    query: the text to find; it must be within one line
     path: search only this file or folder, relative to Hermes's folder
-    case_sensitive: tell capital letters from small ones
-    limit: at most so many matching lines
+    case_sensitive: distinguish upper and lower case
+    limit: maximum number of matching lines
     """
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     search = Search(query if case_sensitive else query.casefold(), case_sensitive, limit)
-    with confined_paths.spoken(path):
-        search.start(context.files_root, names)
+    with confined_paths.explained_errors(path):
+        search.run(context.files_root, names)
     found: dict[str, Any] = {"matches": search.matches, "files_searched": search.files}
     if search.notes():
         found["note"] = "; ".join(search.notes())
@@ -157,7 +161,7 @@ def _entry(entry: "os.DirEntry[str]") -> dict[str, Any]:
 
 
 def _fitting(lines: list[str]) -> list[str]:
-    """Return as many lines as a result holds, at least one."""
+    """Return as many lines as fit into a result, at least one."""
     room = READ_CHARACTERS
     for number, line in enumerate(lines):
         room -= len(line) + 1
@@ -167,7 +171,7 @@ def _fitting(lines: list[str]) -> list[str]:
 
 
 def _file_names(path: str) -> tuple[str, ...]:
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     if not names or path.rstrip().endswith("/"):
-        raise ToolError("is_a_folder", f"{brief(path) or 'the path'} names a folder; a file's name is needed.")
+        raise ToolError("is_a_folder", f"{brief(path) or 'the path'} is a folder; give the path of a file.")
     return names

@@ -1,4 +1,4 @@
-"""Slack for the model: read the thread, post in a channel."""
+"""The Slack tools: read the thread, post in a channel."""
 
 import asyncio
 import re
@@ -9,17 +9,18 @@ from pydantic import Field
 
 from storage.records import Thread
 from tools.context import ChatError, Posted, ToolContext
-from tools.declaration import ToolError, tool
 from tools.slack_markup import mentioned_users, readable
 from tools.text_cleanup import brief
+from tools.tool_decorator import tool
+from tools.tool_definition import ToolError
 
 _CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|[^>]*)?>")
 _CHANNEL_ID = re.compile(r"[CG][A-Z0-9]+")
 _REASONS = {
-    "not_in_channel": ("not_in_channel", "Hermes is not in that channel; somebody must invite it with /invite first."),
-    "channel_not_found": ("channel_not_found", "There is no such channel, or Hermes is not in it."),
+    "not_in_channel": ("not_in_channel", "Hermes is not in that channel; someone must invite it with /invite first."),
+    "channel_not_found": ("channel_not_found", "The channel does not exist, or Hermes is not in it."),
     "is_archived": ("is_archived", "That channel is archived."),
-    "restricted_action": ("restricted", "The workspace does not let Hermes post in that channel."),
+    "restricted_action": ("restricted", "The workspace does not allow Hermes to post in that channel."),
     "msg_too_long": ("too_long", "The message is too long."),
 }
 
@@ -32,12 +33,12 @@ _REASONS = {
 async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le=200)] = 50) -> dict[str, Any]:
     """Read the latest messages of this thread, oldest first, with their authors.
 
-    limit: at most so many messages
+    limit: maximum number of messages
     """
     try:
         posted = await context.chat.read_thread(context.thread, limit=limit)
     except ChatError as error:
-        raise _spoken(error) from None
+        raise _tool_error(error) from None
     names = await _names(context, posted)
     messages = [
         {
@@ -57,7 +58,7 @@ async def post_message(
     channel: Annotated[str, Field(min_length=1, max_length=100)],
     text: Annotated[str, Field(min_length=1, max_length=100_000)],
 ) -> dict[str, Any]:
-    """Post a new message in a channel. Answers in this thread need no tool: they are written as plain text.
+    """Post a new message in a channel. To answer in this thread, write plain text instead.
 
     channel: the channel's id, such as C0123ABCD
     text: the message, in Markdown
@@ -68,16 +69,16 @@ async def post_message(
     try:
         await _check_place(context, where)
     except ChatError as error:
-        raise _spoken(error) from None  # nothing was posted yet: the outcome is certain
+        raise _tool_error(error) from None  # before the post: nothing happened
     try:
         sent = await context.chat.post(Thread(context.thread.team, where, ""), text, key=context.key)
     except ChatError as error:
-        raise _spoken(error, uncertain=error.uncertain) from None
+        raise _tool_error(error, uncertain=error.uncertain) from None
     return {"channel": where, "ts": sent}
 
 
 async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
-    """Return display names of authors and mentioned people; one that cannot be had is left out."""
+    """Return the display names of authors and mentioned people, as far as Slack returns them."""
     users = {message.user for message in posted if message.user}
     users |= {user for message in posted for user in mentioned_users(message.text)}
     wanted = sorted(users)[:100]
@@ -93,16 +94,16 @@ async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
 
 
 async def _check_place(context: ToolContext, channel: str) -> None:
-    """Refuse what the requester could not do: Slack would not ask whether they may read or write there."""
+    """Refuse channels where the requester may not post: Slack checks only the permissions of Hermes."""
     if channel == context.place.channel:
         return
     if context.person.guest or context.person.external:
         raise ToolError(
-            "forbidden", "Guests and people of other organisations may have Hermes post in this place only."
+            "forbidden", "For guests and people from other organisations, Hermes posts only in this conversation."
         )
     place = await context.chat.place(context.thread.team, channel)
     if place.kind != "public":
-        raise ToolError("forbidden", "Hermes posts in public channels and in the place of this conversation only.")
+        raise ToolError("forbidden", "Hermes posts only in public channels and in this conversation.")
 
 
 def _channel_id(channel: str) -> str:
@@ -114,16 +115,16 @@ def _channel_id(channel: str) -> str:
         return wanted
     raise ToolError(
         "bad_channel",
-        f"{brief(channel)} is not a channel's id.",
-        suggestion="Give the id, which begins with C and stands behind the channel's name; ask the person for it.",
+        f"{brief(channel)} is not a channel id.",
+        suggestion="Give the id, which starts with C and is shown after the channel's name; ask the person for it.",
     )
 
 
-def _spoken(error: ChatError, *, uncertain: bool = False) -> ToolError:
-    fallback = ("slack_error", f"Slack did not do it: {brief(error.code)}.")
+def _tool_error(error: ChatError, *, uncertain: bool = False) -> ToolError:
+    fallback = ("slack_error", f"Slack refused the call: {brief(error.code)}.")
     code, message = _REASONS.get(error.code, fallback)
-    passing = error.code in ("unreachable", "ratelimited", "rate_limited", "timeout", "internal_error", "fatal_error")
-    return ToolError(code, message, retryable=passing, uncertain=uncertain)
+    temporary = error.code in ("unreachable", "ratelimited", "rate_limited", "timeout", "internal_error", "fatal_error")
+    return ToolError(code, message, retryable=temporary, uncertain=uncertain)
 
 
 def _time(ts: str) -> str:

@@ -1,4 +1,4 @@
-"""What a child writes to stderr: to the log without secrets, line by line; and its end, a sign that the child ended."""
+"""The stderr of a stdio server: logged line by line without secrets; its end shows that the server ended."""
 
 import asyncio
 import logging
@@ -13,14 +13,13 @@ log = logging.getLogger(__name__)
 
 MAX_LINE = 2000
 KEPT_LINES = 5
-LOGGED_LINES, WINDOW_S = 200, 10.0
-"""A chatty child gets this many lines into the log in each window of seconds."""
+LOGGED_LINES, WINDOW_S = 200, 10.0  # at most so many lines are logged per window
 
 
 class StderrPipe(asyncio.Protocol):
-    """A pipe whose write end the child holds. `on_end` is called when no process holds it any more.
+    """A pipe for the child's stderr. `on_end` is called when no process has its write end open.
 
-    `guard` is the process id of the child's guard, which it writes before anything else.
+    `guard` is the process id of the child's guard, which writes it first.
     """
 
     def __init__(self, server: str, redactor: Redactor, on_end: Callable[[], None]) -> None:
@@ -28,14 +27,14 @@ class StderrPipe(asyncio.Protocol):
         self._redactor = redactor
         self._on_end = on_end
         self._rest = b""
-        self._window_began, self._in_window = float("-inf"), 0
+        self._window_start, self._lines_in_window = float("-inf"), 0
         self._transport: asyncio.BaseTransport | None = None
         self.guard: int | None = None
         self.ended = asyncio.Event()
-        self.last: deque[str] = deque(maxlen=KEPT_LINES)
+        self.last_lines: deque[str] = deque(maxlen=KEPT_LINES)
 
     async def open(self) -> int:
-        """Begin reading; return the write end, which the caller closes once the child has it."""
+        """Start reading; return the write end, which the caller closes once the child has it."""
         read_end, write_end = os.pipe()
         try:
             pipe = os.fdopen(read_end, "rb", buffering=0)
@@ -53,31 +52,31 @@ class StderrPipe(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_LINE:  # a line without an end must not fill the memory
+        if len(self._rest) > MAX_LINE:  # bounds the memory used by a line that does not end
             lines.append(self._rest)
             self._rest = b""
         for line in lines:
-            self._take(line)
+            self._add_line(line)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._take(self._rest)
+        self._add_line(self._rest)
         self._rest = b""
         self.ended.set()
         self._on_end()
 
-    def _take(self, line: bytes) -> None:
+    def _add_line(self, line: bytes) -> None:
         if self.guard is None and line.startswith(GREETING):
             self.guard = int(line.removeprefix(GREETING))
             return
         text = self._redactor.text(line.decode(errors="replace").rstrip())[:MAX_LINE]
         if not text:
             return
-        self.last.append(text)
+        self.last_lines.append(text)
         now = asyncio.get_running_loop().time()
-        if now - self._window_began > WINDOW_S:
-            self._window_began, self._in_window = now, 0
-        self._in_window += 1
-        if self._in_window <= LOGGED_LINES:
-            log.info("stderr of the MCP server %s: %s", self._server, text)
-        elif self._in_window == LOGGED_LINES + 1:
-            log.info("stderr of the MCP server %s: more than the log takes, skipped for a while", self._server)
+        if now - self._window_start > WINDOW_S:
+            self._window_start, self._lines_in_window = now, 0
+        self._lines_in_window += 1
+        if self._lines_in_window <= LOGGED_LINES:
+            log.info("MCP server stderr", extra={"server": self._server, "line": text})
+        elif self._lines_in_window == LOGGED_LINES + 1:
+            log.info("MCP server stderr has too many lines; the rest is skipped", extra={"server": self._server})

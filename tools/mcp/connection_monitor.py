@@ -1,58 +1,85 @@
-"""Keeps one connected server's tool list fresh and notices when the server stopped answering."""
+"""Keeps a connected server's tool list current and notices when it stops answering; the times of a connection."""
 
 import asyncio
-from collections.abc import Callable
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import mcp.types as t
 from mcp import Client, MCPError
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from pydantic import ValidationError
 
+from tools.backoff import backoff_delay, first_completed
 from tools.mcp.mcp_errors import ListingError, timed_out
-from tools.mcp.timing import Pace
 
 MAX_PAGES = 100
-STORM_S = 0.2
-"""Seconds between two listings, however often a server says that its list changed."""
+MIN_LISTING_INTERVAL_S = 0.2  # however often a server reports that its list changed
 
 
-class Watch:
-    """Runs beside the owner task for as long as one connection lasts; `run` ends only by failing or being cancelled."""
+@dataclass(frozen=True, slots=True)
+class ConnectionTiming:
+    """Times of a server connection in seconds, and its clock, sleep and jitter (tests pass their own)."""
+
+    first_delay_s: float = 0.2  # before the first reconnection; then doubled
+    longest_delay_s: float = 60.0
+    stable_s: float = 10.0  # a connection that lasted this long resets the delay
+    health_s: float = 30.0  # between health checks of an idle server
+    health_timeout_s: float = 10.0
+    ready_wait_s: float = 5.0  # a call waits this long for a server that is reconnecting
+    call_timeout_s: float = 60.0  # if the server's settings have none; the executor's limit is usually shorter
+    close_s: float = 5.0
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+
+    def delay(self, failures: int) -> float:
+        """Return the pause after the n-th failure in a row."""
+        return backoff_delay(failures - 1, self.first_delay_s, self.longest_delay_s, self.jitter)
+
+    async def sleep_unless(self, event: asyncio.Event, seconds: float) -> bool:
+        """Sleep until the time is over or the event is set; return whether it is set."""
+        await first_completed(self.sleep(seconds), event.wait())
+        return event.is_set()
+
+
+class ConnectionMonitor:
+    """Runs beside the connection's own task while one connection lasts; `run` ends by failing or being cancelled."""
 
     def __init__(
         self,
         client: Client,
-        pace: Pace,
-        take: Callable[[list[t.Tool]], None],
-        busy: Callable[[], bool],
+        timing: ConnectionTiming,
+        on_list: Callable[[list[t.Tool]], None],
+        is_busy: Callable[[], bool],
         changed: asyncio.Event,
     ) -> None:
         self._client = client
-        self._pace = pace
-        self._take = take
-        self._busy = busy
+        self._timing = timing
+        self._on_list = on_list
+        self._is_busy = is_busy
         self._listed = False
         self._changed = changed
 
     async def run(self, first_timeout_s: float) -> None:
-        """List, then list again at every change and at every look. Raises what a dead server's listing raises."""
+        """List the tools, and again after each change and at each health check. Raises what a failed listing raises."""
         listener = asyncio.create_task(self._listen())
         try:
             await self._list(first_timeout_s)
             misses = 0
             while True:
-                told = await self._pace.sleep_unless(self._changed, self._pace.health_s)
-                if told:
-                    await self._pace.sleep(STORM_S)
-                elif self._busy():  # a server at work may be too busy to answer; the call has its own time limit
+                if await self._timing.sleep_unless(self._changed, self._timing.health_s):
+                    await self._timing.sleep(MIN_LISTING_INTERVAL_S)
+                elif self._is_busy():  # a working server may be too busy to answer; the call has its own time limit
                     continue
                 try:
-                    await self._list(self._pace.health_timeout_s)
+                    await self._list(self._timing.health_timeout_s)
                     misses = 0
                 except (TimeoutError, MCPError) as error:
                     if not timed_out(error):
                         raise
-                    misses += not self._busy()
+                    misses += not self._is_busy()
                     if misses > 1:
                         raise
         finally:
@@ -64,17 +91,17 @@ class Watch:
         async with asyncio.timeout(timeout_s):
             tools = await list_all(self._client)
         self._listed = True
-        self._take(tools)
+        self._on_list(tools)
 
     async def _listen(self) -> None:
-        """Revision 2026-07-28 tells of changes only to those who listen; earlier ones tell the message handler."""
+        """Subscribe to changes, as revision 2026-07-28 requires; earlier revisions notify the message handler."""
         losses = 0
         while True:
             try:
                 async with self._client.listen(tools_list_changed=True) as subscription:
                     if not subscription.honored.tools_list_changed:
                         return
-                    if self._listed:  # nothing is replayed: what changed before now would be missed
+                    if self._listed:  # changes from before the subscription are not replayed
                         self._changed.set()
                     async for _ in subscription:
                         losses = 0
@@ -82,13 +109,13 @@ class Watch:
             except SubscriptionLost:
                 pass
             except (ListenNotSupportedError, MCPError, TimeoutError, ValidationError, RuntimeError):
-                return  # it does not tell; the regular look finds changes too
+                return  # no notifications; the health check finds changes too
             losses += 1
-            await self._pace.sleep(self._pace.delay(losses))
+            await self._timing.sleep(self._timing.delay(losses))
 
 
 async def list_all(client: Client) -> list[t.Tool]:
-    """Return all pages of the tool list. Raises ListingError where it has no end."""
+    """Return all pages of the tool list. Raises ListingError if it does not end."""
     tools: list[t.Tool] = []
     cursor: str | None = None
     seen: set[str] = set()

@@ -1,17 +1,17 @@
-"""What goes wrong with a server, in one line for people and in a ToolError for the model; never a foreign exception."""
+"""MCP failures: one line for people, a ToolError for the model, never an exception of the SDK."""
 
 import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from tools.declaration import ToolError
-from tools.mcp.call_results import TOO_LARGE, too_large
+from tools.mcp.content_blocks import TOO_LARGE, too_large
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
-from tools.mcp.transports import Wire
+from tools.mcp.transports import TransportReport
+from tools.tool_definition import ToolError
 
 CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001  # the SDK's own codes (mcp 2.3)
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602  # JSON-RPC 2.0, section 5.1
+INVALID_REQUEST, INVALID_PARAMS = -32600, -32602  # JSON-RPC 2.0, section 5.1
 MAX_LINE = 300
 
 
@@ -27,42 +27,44 @@ def leaf(error: BaseException) -> BaseException:
 
 
 def connection_lost(error: BaseException, server: ServerSettings) -> bool:
-    """Tell whether the connection has to be made anew."""
+    """Return True if the server must be connected again."""
     return isinstance(error, MCPError) and (
         (error.code == CONNECTION_CLOSED and "byte limit" not in error.message) or session_gone(error, server)
     )
 
 
 def session_gone(error: BaseException, server: ServerSettings) -> bool:
-    """Tell whether an HTTP server no longer knows us: it was restarted, and it did not run what was asked."""
+    """Return True if an HTTP server has restarted and does not know our session; it did not run the request."""
     refused = isinstance(error, MCPError) and error.code == INVALID_REQUEST and "session" in error.message.lower()
     return refused and server.transport == "http"
 
 
 def timed_out(error: BaseException) -> bool:
-    """Tell whether the server just did not answer in time."""
+    """Return True if the server did not answer in time."""
     return isinstance(error, TimeoutError) or (isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT)
 
 
-def one_line(text: str, redactor: Redactor) -> str:
-    """Return text without secrets, on one line, short."""
+def redacted_line(text: str, redactor: Redactor) -> str:
+    """Return text without secrets, on one line, at most MAX_LINE characters."""
     return " ".join(redactor.text(text).split())[:MAX_LINE]
 
 
-def connect_words(error: BaseException, server: ServerSettings, wire: Wire, redactor: Redactor) -> str:
-    """Say in one line why a server is not connected, with the child's last words where it left some."""
-    words = _cause(leaf(error), server, wire)
-    if wire.garbage:
+def connection_problem(
+    error: BaseException, server: ServerSettings, report: TransportReport, redactor: Redactor
+) -> str:
+    """Return in one line why a server is not connected, with the last line of its stderr if there is one."""
+    words = _cause(leaf(error), server, report)
+    if report.invalid_lines:
         words += "; it prints text on stdout that is not MCP"
-    if wire.last_words:
-        words += f"; its last words: {wire.last_words[-1]}"
-    return one_line(words, redactor)
+    if report.last_lines:
+        words += f"; its last stderr line: {report.last_lines[-1]}"
+    return redacted_line(words, redactor)
 
 
-def _cause(error: BaseException, server: ServerSettings, wire: Wire) -> str:
-    refused = _refusal(wire.refusal) if isinstance(error, MCPError) and not connection_lost(error, server) else None
-    if refused:
-        return refused
+def _cause(error: BaseException, server: ServerSettings, report: TransportReport) -> str:
+    is_refusal = isinstance(error, MCPError) and not connection_lost(error, server)
+    if is_refusal and (refusal := _http_refusal(report.http_error)):
+        return refusal
     if timed_out(error):
         return f"did not answer within {server.connect_timeout_s:g} s"
     if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
@@ -74,11 +76,11 @@ def _cause(error: BaseException, server: ServerSettings, wire: Wire) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, ValidationError):
-        return "answers with something that is not MCP"
-    return f"the connection broke ({type(error).__name__})"
+        return "its answer is not MCP"
+    return f"the connection failed ({type(error).__name__})"
 
 
-def _refusal(status: int | None) -> str | None:
+def _http_refusal(status: int | None) -> str | None:
     if status in (401, 403):
         return f"refuses the credentials (HTTP {status}); check its headers"
     if status == 404:
@@ -87,36 +89,28 @@ def _refusal(status: int | None) -> str | None:
 
 
 def call_error(error: BaseException, server: ServerSettings, timeout_s: float, redactor: Redactor) -> ToolError:
-    """Return the ToolError for whatever a call raised (mcp 2.3: MCPError, RuntimeError, ValidationError, OSError, …).
+    """Return the ToolError for any exception of a call (mcp 2.3: MCPError, RuntimeError, ValidationError, OSError, …).
 
-    Code `outcome_unknown`: the connection ended after the call was sent. Whatever leaves open whether the call ran is
-    `uncertain`: only an answer of the server says that it did not.
+    The code `outcome_unknown` means that the connection ended after the call was sent. The error is `uncertain` unless
+    an answer of the server says that the call did not run.
     """
     error = leaf(error)
     who = f"The MCP server {server.name}"
     if isinstance(error, ToolError):
         return error
     if timed_out(error):
-        return ToolError(
-            "timeout",
-            f"{who} did not answer within {timeout_s:g} s; the call may have run.",
-            retryable=True,
-            uncertain=True,
-        )
+        message = f"{who} did not answer within {timeout_s:g} s; the call may have run."
+        return ToolError("timeout", message, retryable=True, uncertain=True)
     if isinstance(error, MCPError):
         return _protocol_error(error, server, redactor)
     if isinstance(error, ValidationError | RuntimeError):
         # RuntimeError: structured content that violates the tool's own output schema
-        return ToolError(
-            "bad_reply",
-            f"{who} answered with what does not fit the protocol or its own schema; the call may have run.",
-            uncertain=True,
-        )
+        message = f"{who} sent an answer that does not fit the protocol or its own schema; the call may have run."
+        return ToolError("bad_reply", message, uncertain=True)
     if isinstance(error, OSError | httpx2.HTTPError):
-        return _lost(who)
-    return ToolError(
-        "mcp_error", f"The call to the MCP server {server.name} failed ({type(error).__name__}).", uncertain=True
-    )
+        return _connection_lost_in_call(who)
+    message = f"The call to the MCP server {server.name} failed ({type(error).__name__})."
+    return ToolError("mcp_error", message, uncertain=True)
 
 
 def _protocol_error(error: MCPError, server: ServerSettings, redactor: Redactor) -> ToolError:
@@ -124,19 +118,18 @@ def _protocol_error(error: MCPError, server: ServerSettings, redactor: Redactor)
     if TOO_LARGE in error.message or "byte limit" in error.message:
         return too_large(server.name)
     if session_gone(error, server):
-        return ToolError("unavailable", f"{who} was restarted; it is being connected again.", retryable=True)
+        return ToolError("unavailable", f"{who} was restarted and is being reconnected.", retryable=True)
     if error.code == CONNECTION_CLOSED:
-        return _lost(who)
-    said = one_line(error.message, redactor)
+        return _connection_lost_in_call(who)
     code = "invalid_arguments" if error.code == INVALID_PARAMS else "mcp_error"
-    return ToolError(code, f"{who} answered with an error: {said}")
+    return ToolError(code, f"{who} answered with an error: {redacted_line(error.message, redactor)}")
 
 
-def _lost(who: str) -> ToolError:
+def _connection_lost_in_call(who: str) -> ToolError:
     return ToolError(
         "outcome_unknown",
-        f"{who} was lost during the call; whether the call ran is not known.",
-        suggestion="Look at the state of things before asking for it again.",
+        f"{who} lost its connection during the call; it is not known whether the call ran.",
+        suggestion="Check whether it took effect before trying again.",
         retryable=True,
         uncertain=True,
     )

@@ -1,7 +1,7 @@
-"""The parent of a stdio server: it ends the server and all it started when the bot dies, however it dies.
+"""The parent process of a stdio server: ends the server and all its children when the bot ends for any reason.
 
-Run as `python -S -E guard.py BOT_PID COMMAND ARG…`. It imports nothing but the standard library and stays until the
-server ends; then it kills what the server left behind, in its process group or (Linux) detached from it.
+Run as `python -S -E process_guard.py BOT_PID COMMAND ARG…`. It imports only the standard library and runs until the
+server ends; then it kills the server's remaining children, in its process group or (on Linux) detached from it.
 """
 
 import contextlib
@@ -15,19 +15,16 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <sys/prctl.h>
 LINUX = sys.platform.startswith("linux")
 POLL_S = 1.0
-GREETING = b"hermes guard "
-"""The first line on stderr is this and our process id, so that we can be told to end though the SDK hides us."""
-
-GRACE_S = 1.5
-"""Seconds between SIGTERM and the end: under the 2 s after which the SDK kills us before we could sweep."""
+GREETING = b"hermes guard "  # and our process id: the first line on stderr, because the SDK does not expose the id
+GRACE_S = 1.5  # between SIGTERM and the end; after 2 s the SDK kills us before we can end the children
 
 
 def descendants() -> list[int]:
-    """Return the processes below this one, detached ones too; nothing where there is no /proc."""
+    """Return the ids of all descendant processes, including detached ones; none if there is no /proc."""
     parents: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # the name in parentheses may itself contain blanks and parentheses
+            # the program name in parentheses may itself contain spaces and parentheses
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
     found = {os.getpid()}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
@@ -36,73 +33,73 @@ def descendants() -> list[int]:
 
 
 def end(*_: object) -> None:
-    """Kill everything below us, then our own group, ourselves included."""
-    for _round in range(3):  # what is being forked while we look shows in the next look
-        below = descendants()
-        for pid in below:
+    """Kill all descendants, then our own process group, including this process."""
+    for _round in range(3):  # a process forked meanwhile is found in the next round
+        found = descendants()
+        for pid in found:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        if not below:
+        if not found:
             break
     os.killpg(0, signal.SIGKILL)
 
 
 def prctl(option: int, value: int) -> None:
-    """Ask the Linux kernel for something about this process."""
+    """Set an option of this process in the Linux kernel."""
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def follow(bot: int) -> None:
-    """End when the bot does: told by the kernel on Linux, by looking once a second elsewhere."""
+def end_with(bot: int) -> None:
+    """End when the bot ends: signalled by the kernel on Linux, by checking once a second elsewhere."""
 
-    def look(*_: object) -> None:
+    def check(*_: object) -> None:
         if os.getppid() != bot:
             end()
-        # on Linux we come here only when the *thread* that started us ended: from now on look as well
+        # On Linux this is reached only if the *thread* that started us ended: poll from now on.
         signal.setitimer(signal.ITIMER_REAL, POLL_S)
 
-    signal.signal(signal.SIGALRM, look)
-    signal.signal(signal.SIGUSR1, look)
+    signal.signal(signal.SIGALRM, check)
+    signal.signal(signal.SIGUSR1, check)
     if LINUX:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
-        if os.getppid() != bot:  # it died before we asked
+        if os.getppid() != bot:  # it ended before we asked
             os._exit(1)
     else:
-        look()
+        check()
 
 
-def wind_down(*_: object) -> None:
-    """The SDK signalled the whole group: give the server a moment, then sweep."""
+def end_soon(*_: object) -> None:
+    """Give the server a grace period to end (the SDK has signalled the whole group), then end everything."""
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, GRACE_S)
 
 
 def main(bot: int, command: list[str]) -> None:
-    """Run the command and stay until it has ended; never returns to the caller alive."""
+    """Run the command until it ends, then end this process; never returns."""
     if os.getpgrp() != os.getpid():
-        os.setsid()  # the group we kill must be ours alone
-    signal.signal(signal.SIGTERM, wind_down)
-    follow(bot)
+        os.setsid()  # the group that we kill must contain only our processes
+    signal.signal(signal.SIGTERM, end_soon)
+    end_with(bot)
     os.write(2, GREETING + b"%d\n" % os.getpid())
-    signal.signal(signal.SIGHUP, lambda *_: None)  # not SIG_IGN, which the server would inherit
+    signal.signal(signal.SIGHUP, lambda *_: None)  # SIG_IGN would be inherited by the server
     try:
-        # if we ourselves are killed, the server goes with us; there are no threads here that a preexec_fn could upset
+        # The server must end if this guard is killed. preexec_fn is safe here: this process has no threads.
         before = die_with_guard if LINUX else None
-        server = subprocess.Popen(command, preexec_fn=before)  # noqa: S603, PLW1509 - the operator's own command
+        server = subprocess.Popen(command, preexec_fn=before)  # noqa: S603, PLW1509 - the configured command
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         sys.stderr.flush()
         os._exit(127)
-    os.close(0)  # the pipes are the server's alone, so that each side sees the other's end
+    os.close(0)  # only the server has the pipes open, so that each side sees when the other ends
     os.close(1)
-    while os.wait()[0] != server.pid:  # as the reaper of what was detached we must not collect its dead
+    while os.wait()[0] != server.pid:  # other children: as subreaper we get the detached ones
         pass
     end()
 
 
 def die_with_guard() -> None:
-    """Runs in the server's process before its program does."""
+    """Make the kernel kill the server with its guard; runs in the server's process before its program."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

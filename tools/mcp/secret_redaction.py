@@ -1,4 +1,4 @@
-"""Secrets of a server's settings, and how they are kept out of every text that passes."""
+"""Finds the secrets in a server's settings and removes them from text and data."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,8 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 REDACTED = "[redacted]"
-SHORTEST = 6
-"""Characters. Shorter values are no secrets worth the name, and replacing them would mangle ordinary text."""
+MIN_LENGTH = 6  # replacing shorter values would damage ordinary text
 
 _SECRET_NAME = re.compile(
     r"token|secret|passw|pwd|passphrase|api_?key|apikey|[_-]key|^key|auth|credential|cookie|private|signature|dsn",
@@ -21,29 +20,29 @@ _PLAIN_HEADERS = {"accept", "accept-language", "content-type", "user-agent", "ca
 
 
 def named_secret(name: str) -> bool:
-    """Tell whether a variable or key of this name usually holds a secret."""
+    """Return True if a variable or key with this name usually contains a secret."""
     return bool(_SECRET_NAME.search(name))
 
 
 def looks_secret(value: str) -> bool:
-    """Tell whether a value looks like a token whatever it is called."""
+    """Return True if a value looks like a token, whatever its name."""
     return bool(_KNOWN_PREFIX.match(value) or _TOKEN_LIKE.match(value))
 
 
 def env_secrets(env: Mapping[str, str]) -> list[str]:
-    """Return the values of a child's environment that look like secrets, passwords inside URLs included."""
+    """Return the values of an environment that look like secrets, including passwords inside URLs."""
     found = [value for name, value in env.items() if named_secret(name) or looks_secret(value)]
     return found + [secret for value in env.values() for secret in url_secrets(value)]
 
 
 def header_secrets(headers: Mapping[str, str]) -> list[str]:
-    """Return the header values worth hiding, each also without its scheme word ("Bearer")."""
-    whole = [value for name, value in headers.items() if name.lower() not in _PLAIN_HEADERS]
-    return whole + [bare for value in whole if (bare := _SCHEME.sub("", value)) != value]
+    """Return the header values to hide, each also without its scheme ("Bearer")."""
+    values = [value for name, value in headers.items() if name.lower() not in _PLAIN_HEADERS]
+    return values + [bare for value in values if (bare := _SCHEME.sub("", value)) != value]
 
 
 def arg_secrets(args: Sequence[str]) -> list[str]:
-    """Return what looks like a secret on a command line, or stands behind a flag that names one."""
+    """Return the arguments of a command line that look like secrets or follow a flag that names one."""
     found = [arg for arg in args if looks_secret(arg)]
     for flag, following in pairwise([*args, ""]):
         name, equals, value = flag.partition("=")
@@ -53,7 +52,7 @@ def arg_secrets(args: Sequence[str]) -> list[str]:
 
 
 def url_secrets(url: str) -> list[str]:
-    """Return password, user part and secret query values of an address; nothing for what is no address."""
+    """Return the password (or else the user) and the secret query values of a URL; nothing if it is not a URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -65,12 +64,12 @@ def url_secrets(url: str) -> list[str]:
 
 
 class Redactor:
-    """Replaces the given secrets wherever they occur, URL-quoted forms included."""
+    """Replaces the given secrets wherever they occur, including in URL-quoted form."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        kept = {s for s in secrets if len(s) >= SHORTEST}
+        kept = {s for s in secrets if len(s) >= MIN_LENGTH}
         forms = kept | {quote(s, safe="") for s in kept}
-        # longest first, so that a secret that contains another one leaves no tail behind
+        # Longest first: of a secret that contains another one, no part may be left.
         alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
         self._pattern = re.compile(alternatives) if alternatives else None
 
@@ -79,7 +78,7 @@ class Redactor:
         return self._pattern.sub(REDACTED, text) if self._pattern else text
 
     def data(self, data: Any) -> Any:
-        """Return JSON-able data without secrets, keys included; the same object where there is nothing to hide."""
+        """Return JSON-able data without secrets, keys included; the same object if there are no secrets."""
         if self._pattern is None:
             return data
         if isinstance(data, str):

@@ -1,17 +1,21 @@
-"""One server's raw entry in mcp.json: reads typed values, fills in variables, notes problems and unknown keys."""
+"""Reads one server's entry in mcp.json: typed values, variables filled in, problems and unknown keys noted."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from tools.mcp.secret_redaction import named_secret
 from tools.variable_substitution import fill_variables
 
+T = TypeVar("T")
 
-class Entry:
-    """A mapping being read. Every getter returns a usable value; what was wrong with it is in `problems`.
+_TYPE_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
 
-    Problems name keys and types, never values: a value may be a secret. `substituted` collects what secret-looking
-    variables brought in.
+
+class ServerEntry:
+    """A JSON object whose getters always return a usable value and note what was wrong in `problems`.
+
+    Problems name keys and types, never values: a value may be a secret. `substituted` collects the values of
+    variables whose names look secret.
     """
 
     def __init__(self, where: str, raw: Mapping[str, Any], environ: Mapping[str, str]) -> None:
@@ -23,7 +27,7 @@ class Entry:
         self._read: set[str] = set()
 
     def has(self, key: str) -> bool:
-        """Tell whether the key is there and not null."""
+        """Return True if the key is present and not null."""
         return self._raw.get(key) is not None
 
     def unknown(self) -> list[str]:
@@ -31,39 +35,28 @@ class Entry:
         return sorted(str(key) for key in self._raw if key not in self._read)
 
     def problem(self, text: str) -> None:
-        """Note what is wrong, with this entry's place before it."""
+        """Add a problem, prefixed with the place of this entry."""
         self.problems.append(f"{self.where}: {text}")
 
     def text(self, key: str) -> str | None:
-        """Return a string; None where it is missing or something else."""
-        value = self._take(key)
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            self._mistyped(key, "a string", value)
-            return None
-        return self._filled(key, value)
+        """Return a string, or None if it is missing or mistyped."""
+        value = self._typed(key, str, "a string")
+        return None if value is None else self._filled(key, value)
 
     def texts(self, key: str) -> list[str] | None:
-        """Return a list of strings; None where it is missing or something else."""
-        value = self._take(key)
+        """Return a list of strings, or None if it is missing or mistyped."""
+        value = self._typed(key, list, "a list of strings")
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self._mistyped(key, "a list of strings", value)
+        if not all(isinstance(item, str) for item in value):
+            self.problem(f'"{key}" must be a list of strings, not a list with other items')
             return None
         return [self._filled(key, item) for item in value]
 
     def mapping(self, key: str) -> dict[str, str]:
-        """Return an object of strings, empty where it is missing."""
-        value = self._take(key)
-        if value is None:
-            return {}
-        if not isinstance(value, Mapping):
-            self._mistyped(key, "an object of strings", value)
-            return {}
+        """Return an object of strings, empty if it is missing or mistyped."""
         filled = {}
-        for name, item in value.items():
+        for name, item in (self._typed(key, dict, "an object of strings") or {}).items():
             if isinstance(name, str) and isinstance(item, str):
                 filled[name] = self._filled(f"{key}.{name}", item)
             else:
@@ -71,40 +64,36 @@ class Entry:
         return filled
 
     def flag(self, key: str) -> bool:
-        """Return true or false; false where it is missing."""
-        value = self._take(key)
-        if value is not None and not isinstance(value, bool):
-            self._mistyped(key, "true or false", value)
-        return value is True
+        """Return true or false; false if it is missing or mistyped."""
+        return self._typed(key, bool, "true or false") is True
 
-    def seconds(self, key: str, otherwise: float | None) -> float | None:
-        """Return a number of seconds, or `otherwise` where it is missing."""
-        value = self._take(key)
+    def seconds(self, key: str, default: float | None) -> float | None:
+        """Return a number of seconds, or `default` if it is missing or wrong."""
+        value = self._typed(key, object, "")
         if value is None:
-            return otherwise
+            return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 86_400:
             self.problem(f'"{key}" must be a number of seconds above 0 and under a day')
-            return otherwise
+            return default
         return float(value)
 
-    def nested(self, key: str) -> "Entry":
-        """Return the entry under `key`, empty where there is none; its problems are this entry's."""
-        value = self._take(key)
-        if value is not None and not isinstance(value, Mapping):
-            self._mistyped(key, "an object", value)
-        inner = Entry(f"{self.where}.{key}", value if isinstance(value, Mapping) else {}, self._environ)
+    def nested(self, key: str) -> "ServerEntry":
+        """Return the object under `key`, empty if it is missing; its problems are added to this entry's."""
+        value = self._typed(key, dict, "an object")
+        inner = ServerEntry(f"{self.where}.{key}", value or {}, self._environ)
         inner.problems = self.problems
         return inner
 
-    def _take(self, key: str) -> Any:
+    def _typed(self, key: str, kind: type[T], wanted: str) -> T | None:
         self._read.add(key)
-        return self._raw.get(key)
+        value = self._raw.get(key)
+        if value is None or isinstance(value, kind):
+            return value
+        self._mistyped(key, wanted, value)
+        return None
 
     def _mistyped(self, key: str, wanted: str, value: Any) -> None:
-        kinds = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-        got = kinds.get(type(value), "a number")
-        detail = " with other things in it" if got == "a list" and wanted.startswith("a list") else ""
-        self.problem(f'"{key}" must be {wanted}, not {got}{detail}')
+        self.problem(f'"{key}" must be {wanted}, not {_TYPE_NAMES.get(type(value), "a number")}')
 
     def _filled(self, key: str, value: str) -> str:
         """Return the value with its variables filled in."""

@@ -1,4 +1,4 @@
-"""All MCP servers together: starts and closes them, says which tools they offer and which servers are missing."""
+"""All MCP servers together: starts and closes their connections, reports their tools and which are missing."""
 
 import asyncio
 import logging
@@ -6,22 +6,21 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.declaration import Tool
-from tools.mcp.server_connection import Connection
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.server_connection import ServerConnection
 from tools.mcp.server_settings import McpSettings, ServerSettings
-from tools.mcp.timing import Pace
-from tools.mcp.tool_catalog import Catalog, Offer
-from tools.mcp.transports import Opener, open_transport
+from tools.mcp.server_tools import OfferedTools, ServerTools
+from tools.mcp.transports import TransportOpener, open_transport
+from tools.tool_definition import Tool
 
 log = logging.getLogger(__name__)
 
-READY_WAIT_S = 3.0
-"""Seconds that a turn waits for servers in their first connection."""
+READY_WAIT_S = 3.0  # a turn waits this long for servers in their first connection attempt
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server as doctor, `/hermes status` and the metrics show it. `error` and `withheld` hold no secret."""
+    """One server as doctor, `/hermes status` and the metrics show it. `error` and `withheld` contain no secret."""
 
     name: str
     state: Literal["connecting", "ready", "down", "closed", "disabled"]
@@ -36,11 +35,11 @@ class ServerStatus:
         return self.state == "ready"
 
 
-class Hub:
-    """Keeps one connection per enabled server.
+class ServerHub:
+    """One connection per enabled server.
 
-    `on_change(server, tools)` is called on the loop whenever what a server offers changed. A server that is down keeps
-    its tools; a call then says that it is unavailable. `reserved` are names that no MCP tool may take.
+    `on_change(server, tools)` is called on the event loop when the tools that a server offers change. A server that is
+    down keeps its tools; a call then says that it is unavailable. `reserved`: names that no MCP tool may have.
     """
 
     def __init__(
@@ -49,71 +48,68 @@ class Hub:
         on_change: Callable[[str, list[Tool]], None],
         *,
         reserved: Collection[str] = (),
-        pace: Pace | None = None,
-        opener: Opener = open_transport,
+        timing: ConnectionTiming | None = None,
+        opener: TransportOpener = open_transport,
     ) -> None:
         self._on_change = on_change
         self._reserved = frozenset(reserved)
-        self._disabled = [server.name for server in settings.servers if server.disabled]
-        self._names = [server.name for server in settings.servers]
-        self._pace = pace or Pace()
+        self._servers = settings.servers
+        self._timing = timing or ConnectionTiming()
         self._opener = opener
-        self._connections = [self._connection(server) for server in settings.servers if not server.disabled]
+        self._connections = {s.name: self._connection(s) for s in settings.servers if not s.disabled}
 
     async def start(self) -> None:
-        """Begin to connect to all servers at once; waits for none."""
-        # the SDK logs whole messages with traces, httpx2 addresses with their query; our own lines hold no secrets
+        """Start to connect to all servers at once; wait for none."""
+        # The SDK logs complete messages and httpx2 complete addresses, which may contain secrets.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
-        for connection in self._connections:
+        for connection in self._connections.values():
             connection.start()
 
     async def ready(self, timeout: float = READY_WAIT_S) -> None:
-        """Return when every server's first attempt ended, well or badly, or after `timeout` seconds."""
-        waiting = [c.settled.wait() for c in self._connections if not c.settled.is_set()]
+        """Return when every server's first attempt succeeded or failed, or after `timeout` seconds."""
+        waiting = [c.settled.wait() for c in self._connections.values() if not c.settled.is_set()]
         if not waiting:
             return
         try:
             async with asyncio.timeout(timeout):
                 await asyncio.gather(*waiting)
         except TimeoutError:
-            log.info("a turn goes on without MCP servers that are still connecting")
+            log.info("turn continues without MCP servers that are still connecting")
 
     def status(self) -> list[ServerStatus]:
         """Return a row per server, in the order of the settings."""
-        rows = {
-            c.server.name: ServerStatus(
-                c.server.name, c.state, c.error, len(c.offer.tools), c.offer.withheld, c.protocol
-            )
-            for c in self._connections
-        }
-        rows |= {name: ServerStatus(name, "disabled") for name in self._disabled}
-        return [rows[name] for name in self._names]
+        return [self._status(server.name) for server in self._servers]
+
+    def _status(self, name: str) -> ServerStatus:
+        if (c := self._connections.get(name)) is None:
+            return ServerStatus(name, "disabled")
+        return ServerStatus(name, c.state, c.error, len(c.offered.tools), c.offered.withheld, c.protocol)
 
     def missing(self) -> list[str]:
         """Return a sentence for the model per server whose tools cannot be used now.
 
-        The reason is left to `status`: a server may have written it, and this goes where the model takes orders.
+        The reason stays in `status`: the server may have written it, and the model would read it as an instruction.
         """
         return [
             f'The MCP server "{row.name}" is {"still connecting" if row.state == "connecting" else "not connected"}; '
-            "its tools cannot be used right now. It is being tried again."
+            "its tools cannot be used now. Hermes keeps trying to connect."
             for row in self.status()
             if row.state not in ("ready", "disabled")
         ]
 
     async def close(self) -> None:
-        """Close all servers in parallel, within 5 s unless a child resists. Never raises."""
-        await asyncio.gather(*(connection.close() for connection in self._connections), return_exceptions=True)
+        """Close all connections in parallel, within 5 s unless a child resists. Never raises."""
+        await asyncio.gather(*(c.close() for c in self._connections.values()), return_exceptions=True)
 
-    def _connection(self, server: ServerSettings) -> Connection:
-        others = [name for name in self._names if name != server.name]
-        catalog = Catalog(server, others, self._reserved)
+    def _connection(self, server: ServerSettings) -> ServerConnection:
+        others = [other.name for other in self._servers if other.name != server.name]
 
-        def tell(offer: Offer) -> None:
+        def on_tools(offered: OfferedTools) -> None:
             try:
-                self._on_change(server.name, list(offer.tools))
+                self._on_change(server.name, list(offered.tools))
             except Exception:
-                log.exception("the new tools of the MCP server %s were not taken", server.name)
+                log.exception("new MCP tools not registered", extra={"server": server.name})
 
-        return Connection(server, catalog, tell, self._pace, self._opener)
+        reader = ServerTools(server, others, self._reserved)
+        return ServerConnection(server, reader, on_tools, self._timing, self._opener)

@@ -1,4 +1,4 @@
-"""The settings of MCP servers: the usual `{"mcpServers": {…}}` file, or the same inline in hermes.yaml."""
+"""Settings of MCP servers: a `{"mcpServers": {…}}` file as other programs use it, or the same in hermes.yaml."""
 
 import json
 import re
@@ -10,10 +10,9 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from tools.mcp.secret_redaction import arg_secrets, env_secrets, header_secrets, url_secrets
-from tools.mcp.server_entry import Entry
+from tools.mcp.server_entry import ServerEntry
 
-CONNECT_TIMEOUT_S = 20.0
-"""Seconds; a server that ignores the SDK's first probe costs 10 of them before the older handshake is tried."""
+CONNECT_TIMEOUT_S = 20.0  # the SDK waits 10 s for an answer to its first probe before it tries the older handshake
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -21,7 +20,7 @@ _HTTP_TYPES = {"http", "streamable-http", "streamable_http", "streamableHttp"}
 
 
 class McpSettingsError(ValueError):
-    """The settings cannot be used. `problems` names each one with its remedy and never a value."""
+    """The settings cannot be used. `problems`: one per line with its remedy, without values."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("MCP servers: " + "; ".join(problems))
@@ -30,9 +29,9 @@ class McpSettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """One server. Either `command` (stdio) or `url` (streamable HTTP) is set. `allow` None: every tool is available.
+    """One server: either `command` (stdio) or `url` (streamable HTTP) is set. `allow` None: every tool is available.
 
-    What may hold a secret is not in the `repr`.
+    Fields that may contain a secret are not in the `repr`.
     """
 
     name: str
@@ -57,26 +56,26 @@ class ServerSettings:
 
     @property
     def target(self) -> str:
-        """What is connected to, without anything secret: the command's name, or scheme, host and path."""
+        """The command's name, or scheme, host and path of the URL, without secrets."""
         if self.command is not None:
             return self.command
         try:
             parts = urlsplit(self.url or "")
             port = f":{parts.port}" if parts.port else ""
-        except ValueError:  # possible only where the server is switched off, for then it is not checked
-            return "an unreadable address"
+        except ValueError:  # only if the server is disabled: its URL is not checked then
+            return "an invalid address"
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{port}{parts.path}"
 
     def offers(self, tool: str) -> bool:
-        """Tell whether the lists make this tool of the server available (never: permitted)."""
+        """Return True if `tools.allow` and `tools.deny` make this tool available; only policy permits a call."""
         allowed = self.allow is None or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
 
 
 @dataclass(frozen=True, slots=True)
 class McpSettings:
-    """All servers, in the order written, and what was noticed but does not matter enough to stop."""
+    """All servers in the order of the file, and warnings."""
 
     servers: tuple[ServerSettings, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -85,8 +84,8 @@ class McpSettings:
 def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) -> McpSettings:
     """Read a file, or an inline mapping (with or without its "mcpServers" key).
 
-    Raises McpSettingsError naming every problem: unreadable file, broken JSON, wrong types, unset variables, illegal
-    or colliding names. Unknown keys are warnings, since other programs keep theirs in the same file.
+    Raises McpSettingsError with every problem: unreadable file, invalid JSON, wrong types, unset variables, invalid or
+    duplicate names. Unknown keys are warnings, because other programs keep theirs in the same file.
     """
     where = source.name if isinstance(source, Path) else "mcp_servers"
     raw = _parsed(source) if isinstance(source, Path) else source
@@ -100,7 +99,7 @@ def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) 
     read = []
     for name, entry in servers.items():
         if isinstance(entry, Mapping):
-            read.append(_server(f"{where}: {name}", str(name), Entry(f"{where}: {name}", entry, environ), problems))
+            read.append(_server(str(name), ServerEntry(f"{where}: {name}", entry, environ), problems))
             warnings += read[-1][1]
         else:
             problems.append(f"{where}: {name}: must be an object with a command or a url")
@@ -111,7 +110,7 @@ def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) 
 
 def _parsed(path: Path) -> Mapping[str, Any]:
     try:
-        raw = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_once)
+        raw = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique_keys)
     except OSError as error:
         raise McpSettingsError([f"{path.name}: cannot be read ({error.strerror}); check the path"]) from None
     except UnicodeDecodeError:
@@ -121,28 +120,28 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         raise McpSettingsError([f"{path.name}: is not valid JSON at {place}: {error.msg}"]) from None
     except RecursionError:
         raise McpSettingsError([f"{path.name}: is nested too deeply"]) from None
-    except _TwiceError as error:
-        raise McpSettingsError([f'{path.name}: the key "{error}" stands there twice; remove one']) from None
+    except _DuplicateKeyError as error:
+        raise McpSettingsError([f'{path.name}: the key "{error}" appears twice; remove one']) from None
     if not isinstance(raw, Mapping):
         raise McpSettingsError([f'{path.name}: must be an object with "mcpServers"'])
     return raw
 
 
-class _TwiceError(Exception):
-    """A key of one JSON object was written twice; the argument is the key."""
+class _DuplicateKeyError(Exception):
+    """A JSON object has a key twice; the argument is the key."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read: dict[str, Any] = {}
     for key, value in pairs:
         if key in read:
-            raise _TwiceError(key)
+            raise _DuplicateKeyError(key)
         read[key] = value
     return read
 
 
 def _name_problems(where: str, names: list[Any]) -> list[str]:
-    """Names become the first part of tool names, so they are held to what tool names may contain."""
+    """Return what is wrong with the server names, which become the first part of tool names."""
     problems = [
         f"{where}: the server name {name!r} is not allowed; use up to 32 letters, digits, - and _"
         for name in names
@@ -156,7 +155,8 @@ def _name_problems(where: str, names: list[Any]) -> list[str]:
     return problems
 
 
-def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[ServerSettings, list[str]]:
+def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerSettings, list[str]]:
+    """Return one server and its warnings; add its problems to `problems`."""
     tools = entry.nested("tools")
     env, headers = entry.mapping("env"), entry.mapping("headers")
     args, url = entry.texts("args") or [], entry.text("url")
@@ -183,14 +183,14 @@ def _server(where: str, name: str, entry: Entry, problems: list[str]) -> tuple[S
         trusted=entry.flag("trusted"),
         secrets=tuple(dict.fromkeys(found)),
     )
-    _check_kind(entry, server)
-    if not server.disabled:  # a server switched off is not checked: it may lack its variables
+    _check_transport(entry, server)
+    if not server.disabled:  # a disabled server may have unset variables
         problems += entry.problems
     names = entry.unknown() + [f"tools.{key}" for key in tools.unknown()]
-    return server, [f'{where}: unknown key "{key}" is ignored' for key in names]
+    return server, [f'{entry.where}: unknown key "{key}" is ignored' for key in names]
 
 
-def _check_kind(entry: Entry, server: ServerSettings) -> None:
+def _check_transport(entry: ServerEntry, server: ServerSettings) -> None:
     kind = entry.text("type")
     if entry.has("command") == entry.has("url"):
         entry.problem('needs either "command" (a program) or "url" (an address), not both')
@@ -205,10 +205,10 @@ def _check_kind(entry: Entry, server: ServerSettings) -> None:
         _check_http(entry, server)
     for key in server.env:
         if not key or "=" in key or "\0" in key:
-            entry.problem(f'"env" has a name that no environment can hold: {key!r}')
+            entry.problem(f'"env" has a name that is not a valid variable name: {key!r}')
 
 
-def _check_http(entry: Entry, server: ServerSettings) -> None:
+def _check_http(entry: ServerEntry, server: ServerSettings) -> None:
     try:
         parts = urlsplit(server.url or "")
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -218,6 +218,6 @@ def _check_http(entry: Entry, server: ServerSettings) -> None:
         entry.problem('"url" must be an http:// or https:// address with a host')
     for name, value in server.headers.items():
         if not _HEADER.fullmatch(name):
-            entry.problem(f'"headers" has an illegal name: {name!r}')
+            entry.problem(f'"headers" has an invalid name: {name!r}')
         if not value.isascii() or not value.isprintable():
             entry.problem(f'"headers.{name}" must be printable ASCII on one line')

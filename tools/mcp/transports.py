@@ -1,4 +1,4 @@
-"""Opens the way to a server: a child under our guard, or an HTTP client of our own. A fresh one for each attempt."""
+"""Transports to an MCP server: a child process under the guard, or an HTTP client. Each connection gets a new one."""
 
 import asyncio
 import os
@@ -17,72 +17,70 @@ from mcp.client.stdio import get_default_environment, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tools.mcp import process_guard
-from tools.mcp.call_results import MAX_BYTES, TOO_LARGE
 from tools.mcp.child_stderr import StderrPipe
+from tools.mcp.content_blocks import MAX_BYTES, TOO_LARGE
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
 
-IDLE_READ_S = 300.0
-"""Seconds without a byte after which a waiting HTTP stream is given up and opened again."""
+IDLE_READ_S = 300.0  # an HTTP stream without a byte for this long is closed and opened again
+STDERR_END_S = 0.5  # wait for the last lines of a child
+HTTP_DELETE_S = 1.0
 
 
 @dataclass(slots=True)
-class Wire:
-    """What is seen of one attempt beside the protocol: the child's last words, the last HTTP refusal, its death."""
+class TransportReport:
+    """What one connection attempt shows outside the protocol, and its callbacks."""
 
-    on_death: Callable[[], None] = lambda: None
-    on_leaving: Callable[[], None] = lambda: None  # from now on no cancellation may come
-    garbage: int = 0  # lines on stdout that are no protocol
-    last_words: list[str] = field(default_factory=list)
-    refusal: int | None = None
-
-
-LAST_WORDS_S = 0.5
-GOODBYE_S = 1.0
-
-Opener = Callable[[ServerSettings, Wire], AbstractAsyncContextManager[Any]]
+    on_exit: Callable[[], None] = lambda: None  # the child ended
+    on_closing: Callable[[], None] = lambda: None  # from now on the attempt must not be cancelled
+    invalid_lines: int = 0  # lines on stdout that are not MCP
+    last_lines: list[str] = field(default_factory=list)  # of the child's stderr
+    http_error: int | None = None  # status of the last response if it was an error
 
 
-def open_transport(server: ServerSettings, wire: Wire) -> AbstractAsyncContextManager[Any]:
-    """Return the transport for one attempt, to be entered and left in one task."""
-    return _child(server, wire) if server.command is not None else _http(server, wire)
+TransportOpener = Callable[[ServerSettings, TransportReport], AbstractAsyncContextManager[Any]]
+
+
+def open_transport(server: ServerSettings, report: TransportReport) -> AbstractAsyncContextManager[Any]:
+    """Return the transport for one attempt; enter and leave it in the same task."""
+    return _stdio(server, report) if server.command is not None else _http(server, report)
 
 
 @asynccontextmanager
-async def _child(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]:
-    """Raises FileNotFoundError or NotADirectoryError in plain words before anything is started."""
+async def _stdio(server: ServerSettings, report: TransportReport) -> AsyncGenerator[Any, None]:
+    """Raise FileNotFoundError or NotADirectoryError with a plain message before anything is started."""
     env = get_default_environment() | dict(server.env)
-    _check_start(server, env)
+    _check_command(server, env)
     command = [process_guard.__file__, str(os.getpid()), server.command or "", *server.args]
     parameters = StdioServerParameters(command=sys.executable, args=["-S", "-E", *command], env=env, cwd=server.cwd)
-    stderr = StderrPipe(server.name, Redactor(server.secrets), wire.on_death)
+    stderr = StderrPipe(server.name, Redactor(server.secrets), report.on_exit)
     write_end = await stderr.open()
     errlog = os.fdopen(write_end, "w")
     try:
         async with stdio_client(parameters, errlog=errlog) as streams:
-            errlog.close()  # the child has it now; with our end closed its end is seen
+            errlog.close()  # only the child has it open now, so that its end closes the pipe
             try:
                 yield streams
             finally:
-                wire.on_leaving()
+                report.on_closing()
     finally:
         errlog.close()
         with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_S):
+            async with asyncio.timeout(STDERR_END_S):
                 await stderr.ended.wait()
-        _sweep(stderr)
-        wire.last_words = list(stderr.last)
+        _end_guard(stderr)
+        report.last_lines = list(stderr.last_lines)
         stderr.close()
 
 
-def _sweep(stderr: StderrPipe) -> None:
-    """Should the SDK have been cut short in ending the child, tell the guard: it ends everything and itself."""
+def _end_guard(stderr: StderrPipe) -> None:
+    """End a guard that still runs, with its children: the SDK was interrupted while it ended the child."""
     if stderr.guard is not None and not stderr.ended.is_set():
         with suppress(OSError):
             os.kill(stderr.guard, signal.SIGTERM)
 
 
-def _check_start(server: ServerSettings, env: dict[str, str]) -> None:
+def _check_command(server: ServerSettings, env: dict[str, str]) -> None:
     command, cwd = server.command or "", server.cwd
     if cwd is not None and not Path(cwd).is_dir():
         raise NotADirectoryError(f"the folder {cwd} (cwd) does not exist")
@@ -92,19 +90,19 @@ def _check_start(server: ServerSettings, env: dict[str, str]) -> None:
 
 
 @asynccontextmanager
-async def _http(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]:
-    async def look(response: httpx2.Response) -> None:
-        wire.refusal = response.status_code if response.status_code >= 400 else None
+async def _http(server: ServerSettings, report: TransportReport) -> AsyncGenerator[Any, None]:
+    async def on_response(response: httpx2.Response) -> None:
+        report.http_error = response.status_code if response.status_code >= 400 else None
         if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            response.stream = _Capped(response.stream)  # event streams are capped by the SDK, event by event
+            response.stream = _LimitedStream(response.stream)  # the SDK limits each event of an event stream
 
-    async def hurry(request: httpx2.Request) -> None:
-        if request.method == "DELETE":  # the SDK's goodbye: not worth more of anyone's time
-            request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), GOODBYE_S)
+    async def on_request(request: httpx2.Request) -> None:
+        if request.method == "DELETE":  # the SDK ends its session: not worth a long wait
+            request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), HTTP_DELETE_S)
 
-    # uncompressed, so that what is counted is what would be held
+    # No compression, so that the limit counts the bytes that would be in memory.
     headers = {"accept-encoding": "identity"} | dict(server.headers)
-    hooks: dict[str, list[Any]] = {"request": [hurry], "response": [look]}
+    hooks: dict[str, list[Any]] = {"request": [on_request], "response": [on_response]}
     timeout = httpx2.Timeout(server.connect_timeout_s, read=IDLE_READ_S)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
@@ -114,20 +112,20 @@ async def _http(server: ServerSettings, wire: Wire) -> AsyncGenerator[Any, None]
 
 
 class TooLargeError(httpx2.StreamError):
-    """A reply grew over the limit; a StreamError, so that the SDK fails the one request and keeps the connection."""
+    """A reply is over the limit. As a StreamError it makes the SDK fail one request and keep the connection."""
 
 
-class _Capped(httpx2.AsyncByteStream):
-    """A response body that ends with TooLargeError instead of filling the memory."""
+class _LimitedStream(httpx2.AsyncByteStream):
+    """A response body that raises TooLargeError instead of filling the memory."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        taken = 0
+        received = 0
         async for chunk in self._inner:
-            taken += len(chunk)
-            if taken > MAX_BYTES:
+            received += len(chunk)
+            if received > MAX_BYTES:
                 raise TooLargeError(TOO_LARGE)
             yield chunk
 

@@ -17,7 +17,7 @@ from bot.session.machine.effects import (
 )
 from bot.session.machine.events import Decided, Replied, Stopped, ToolFinished, Verdict
 from storage.records import CallState, OpenCall, Phase, Session
-from tools.declaration import failed, ok
+from tools.call_outcome import failed, ok
 
 Step = tuple[Session, tuple[Effect, ...]]
 

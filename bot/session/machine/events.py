@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tools.call_review import Outcome, Reviewed
+from tools.call_outcome import CallOutcome
+from tools.call_review import ReviewedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Proposed:
     """A reviewed call with our own id; providers reuse theirs."""
 
     id: str
-    review: Reviewed
+    review: ReviewedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class ToolFinished:
 
     call: str
     attempt: int
-    outcome: Outcome
+    outcome: CallOutcome
 
 
 Verdict = Literal["approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped"]

@@ -8,7 +8,7 @@ from bot.ports import Model, ModelError, ModelRequest
 from bot.session.model_call.prompt import private_results
 from bot.session.token_estimate import count
 from storage.records import Entry
-from tools.lenient_json import RepairError, repair
+from tools.lenient_json import RepairError, repair_json
 
 KEYS = {
     "goal": "what the people want to reach",
@@ -49,7 +49,7 @@ async def _summarise(
     )
     try:
         reply = await model.ask(request)
-        return _checked(repair(reply.text)) or plain(earlier, entries)
+        return _checked(repair_json(reply.text)) or plain(earlier, entries)
     except (ModelError, RepairError):
         return plain(earlier, entries)
 

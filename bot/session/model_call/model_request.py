@@ -18,10 +18,10 @@ from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
-from tools.argument_validation import is_whole
+from tools.call_outcome import is_failure
 from tools.call_review import review
 from tools.context import ModelCall
-from tools.declaration import is_failure
+from tools.lenient_json import is_valid_json
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full
@@ -132,7 +132,7 @@ def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
 
 def _truncation(reply: ModelReply) -> str | None:
     """Return the text key for a reply that the server cut off, in its text or in the arguments of a call."""
-    complete = bool(reply.calls) and all(is_whole(call.arguments) for call in reply.calls)
+    complete = bool(reply.calls) and all(is_valid_json(call.arguments) for call in reply.calls)
     return None if complete else TRUNCATED.get(reply.finish)
 
 

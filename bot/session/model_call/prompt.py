@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.session.workspace import local_time
 from storage.records import Entry, Memory, Person, Place
-from tools.declaration import ok
+from tools.call_outcome import ok
 
 Message = dict[str, Any]
 PRIVATE = frozenset({"recall"})  # tools whose results are one person's memories: no other person's prompt may have them

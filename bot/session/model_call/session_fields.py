@@ -14,7 +14,7 @@ from bot.session.services import Services
 from storage import sessions, transcripts
 from storage.database import StorageError, Tx
 from storage.records import Entry
-from tools.lenient_json import RepairError, repair
+from tools.lenient_json import RepairError, repair_json
 
 log = logging.getLogger(__name__)
 LONGEST_VALUE = 300
@@ -30,7 +30,7 @@ async def update_fields(services: Services, session: str, turn: int) -> None:
         known, entries = await services.db.read(read_turn, session, turn)
         request = ModelRequest(_messages(wanted, known, entries), model=services.settings.reflection_model)
         reply = await services.model.ask(request)
-        found = merged(known, repair(reply.text), wanted, entries)
+        found = merged(known, repair_json(reply.text), wanted, entries)
         if found != known:
             await services.db.write(sessions.set_columns, session, fields=found)
     except (ModelError, StorageError, RepairError) as error:

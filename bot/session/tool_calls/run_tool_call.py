@@ -13,9 +13,10 @@ from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
-from tools.call_review import Outcome, recheck
+from tools.call_outcome import CallOutcome, failed
+from tools.call_review import refusal_before_run
 from tools.context import ToolContext
-from tools.declaration import Tool, failed
+from tools.tool_definition import Tool
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each as long as a turn waits for the first connection to a server
@@ -51,11 +52,11 @@ async def run_tool_call(
     """
     started = services.now()
     tool = await _find_tool(services, prepared.call.name, cancel)
-    refusal = recheck(services.registry, services.policy, prepared.call)
+    refusal = refusal_before_run(services.registry, services.policy, prepared.call)
     if tool is None and services.missing():
         refusal = unavailable_result(prepared.call)
     if tool is None or refusal is not None:
-        return ToolFinished(act.call, act.attempt, Outcome(CallState.FAILED, refusal or "", error="refused"))
+        return ToolFinished(act.call, act.attempt, CallOutcome(CallState.FAILED, refusal or "", error="refused"))
     show(tool.name, "in_progress", None)
 
     async def record_attempt(_: int) -> None:
@@ -100,9 +101,9 @@ def unavailable_result(call: ToolCall) -> str:
     return failed("unavailable", message, suggestion="Say so, and offer to try again later.", retryable=True)
 
 
-def internal_failure(error: Exception) -> Outcome:
+def internal_failure(error: Exception) -> CallOutcome:
     """Return the outcome of a call that failed in our own code. The database is called only before an attempt."""
     if isinstance(error, StorageError):
         result = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
-        return Outcome(CallState.FAILED, result, error="storage")
-    return Outcome(CallState.UNKNOWN, "", error="internal")
+        return CallOutcome(CallState.FAILED, result, error="storage")
+    return CallOutcome(CallState.UNKNOWN, "", error="internal")

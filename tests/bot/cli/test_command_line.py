@@ -91,7 +91,7 @@ def test_servers_are_checked_one_or_all(hermes: Any, around: Surroundings) -> No
     code, out, _ = hermes("mcp", "check", "good")
     assert (code, out.splitlines()) == (
         0,
-        ["ok    good is ready with 1 tools (MCP 2025-11-25)", "        good_echo (read)"],
+        ["ok    good is ready with 1 tool (MCP 2025-11-25)", "        good_echo (read)"],
     )
     code, out, _ = hermes("mcp", "check")
     assert (code, "fail  bad is not connected" in out) == (1, True)

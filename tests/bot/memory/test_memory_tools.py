@@ -17,7 +17,7 @@ from storage.records import Audience, Memory, Person, Place, Thread
 from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, note, store
 from tests.waiting import until
 from tools.context import ToolContext
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 from tools.tool_policy import Policy, ToolRule
 
 REMEMBER, RECALL, FORGET = memory_tools()

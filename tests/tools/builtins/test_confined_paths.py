@@ -1,4 +1,4 @@
-"""Nothing leads out of the folder: real files, real links."""
+"""No path leads out of the folder: real files, real links."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tools.builtins import confined_paths
-from tools.declaration import ToolError
+from tools.tool_definition import ToolError
 
 SECRET = b"outside"
 pieces = st.sampled_from(
@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def furnish(base: Path) -> Path:
-    """A folder with every kind of thing in it, beside a secret."""
+    """Return a folder with every kind of entry, next to a secret."""
     root = base / "files"
     (root / "in" / "deep").mkdir(parents=True)
     (base / "secrets").mkdir()
@@ -39,19 +39,19 @@ def furnish(base: Path) -> Path:
 
 
 def read(root: Path, path: str) -> bytes:
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     if not names:
         raise ToolError("is_a_folder", "")
-    with confined_paths.spoken(path), confined_paths.folder(root, names[:-1]) as fd:
-        return confined_paths.read(fd, names[-1], 1000)[0]
+    with confined_paths.explained_errors(path), confined_paths.open_folder(root, names[:-1]) as fd:
+        return confined_paths.read_bytes(fd, names[-1], 1000)[0]
 
 
 def write(root: Path, path: str, data: bytes) -> bool:
-    names = confined_paths.parts(path)
+    names = confined_paths.split_path(path)
     if not names:
         raise ToolError("is_a_folder", "")
-    with confined_paths.spoken(path), confined_paths.folder(root, names[:-1], create=True) as fd:
-        return confined_paths.write(fd, names[-1], data)
+    with confined_paths.explained_errors(path), confined_paths.open_folder(root, names[:-1], create=True) as fd:
+        return confined_paths.write_bytes(fd, names[-1], data)
 
 
 @settings(deadline=None)
@@ -102,27 +102,27 @@ def test_no_path_writes_what_is_outside(path: str) -> None:
         (".~hermes-1", "bad_path"),
     ],
 )
-def test_each_way_out_has_its_word(root: Path, path: str, code: str) -> None:
+def test_each_path_outside_has_its_error_code(root: Path, path: str, code: str) -> None:
     with pytest.raises(ToolError) as caught:
         read(root, path)
     assert caught.value.code == code
 
 
-def test_a_folder_swapped_for_a_link_while_it_is_open_leads_nowhere_else(root: Path) -> None:
-    with confined_paths.folder(root, ("in",)) as fd:
+def test_a_folder_replaced_by_a_link_while_it_is_open_stays_the_same_folder(root: Path) -> None:
+    with confined_paths.open_folder(root, ("in",)) as fd:
         (root / "in").rename(root / "moved")
         (root / "in").symlink_to(root.parent / "secrets")
-        assert confined_paths.read(fd, "file", 1000)[0] == b"inside"
-        confined_paths.write(fd, "file", b"changed")
+        assert confined_paths.read_bytes(fd, "file", 1000)[0] == b"inside"
+        confined_paths.write_bytes(fd, "file", b"changed")
     assert (root.parent / "secrets" / "file").read_bytes() == SECRET
 
 
 def test_a_device_is_not_opened(tmp_path: Path) -> None:
-    with confined_paths.folder(Path("/dev"), ()) as fd, pytest.raises(ToolError, match="neither"):
-        confined_paths.read(fd, "zero", 10)
+    with confined_paths.open_folder(Path("/dev"), ()) as fd, pytest.raises(ToolError, match="neither"):
+        confined_paths.read_bytes(fd, "zero", 10)
 
 
-def test_a_write_replaces_the_whole_file_and_keeps_its_mode(root: Path) -> None:
+def test_a_write_replaces_the_file_and_keeps_its_mode(root: Path) -> None:
     (root / "in" / "file").chmod(0o600)
     assert write(root, "in/file", b"short") is False
     assert (root / "in" / "file").read_bytes() == b"short"
@@ -132,7 +132,7 @@ def test_a_write_replaces_the_whole_file_and_keeps_its_mode(root: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["link", "pipe", "in", "loop", "out/file"])
-def test_a_write_replaces_nothing_but_files_and_leaves_nothing_behind(root: Path, path: str) -> None:
+def test_a_write_replaces_only_files_and_leaves_no_temporary_file(root: Path, path: str) -> None:
     before = sorted(os.walk(root))
     with pytest.raises(ToolError):
         write(root, path, b"x")

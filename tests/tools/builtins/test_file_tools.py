@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.tools.chat import context_for
+from tests.tools.fake_chat import context_for
 from tests.tools.samples import call_of
 from tools.builtins import file_search
 from tools.builtins.file_search import Search
 from tools.builtins.file_tools import list_directory, read_file, search_files, write_file
-from tools.declaration import Tool, ToolError
-from tools.executor import Executor
+from tools.call_executor import Executor
+from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
 
 
@@ -37,14 +37,14 @@ async def test_what_is_written_can_be_listed_found_and_read(tmp_path: Path) -> N
     assert (told["text"], told["total_lines"]) == ("one\ntwo 漢字", 2)
 
 
-async def test_writing_the_same_again_changes_nothing(tmp_path: Path) -> None:
+async def test_writing_the_same_content_again_changes_nothing(tmp_path: Path) -> None:
     await run(write_file, tmp_path, path="a", content="x")
     assert (await run(write_file, tmp_path, path="a", content="x"))["created"] is False
     assert [e["name"] for e in (await run(list_directory, tmp_path))["entries"]] == ["a"]
     assert write_file.repeatable
 
 
-async def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+async def test_a_missing_root_folder_is_empty(tmp_path: Path) -> None:
     nowhere = tmp_path / "none"
     assert (await run(list_directory, nowhere))["note"] == "the folder is empty"
     assert "nothing was found" in (await run(search_files, nowhere, query="x"))["note"]
@@ -52,7 +52,7 @@ async def test_a_folder_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
         await run(list_directory, nowhere, path="sub")
 
 
-async def test_a_listing_tells_kinds_and_how_many_there_are(tmp_path: Path) -> None:
+async def test_a_listing_has_kinds_and_the_total(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "f").write_text("1")
     (tmp_path / "l").symlink_to("/etc")
@@ -63,7 +63,7 @@ async def test_a_listing_tells_kinds_and_how_many_there_are(tmp_path: Path) -> N
     assert told["total"] == 4
 
 
-async def test_a_part_of_a_file_says_how_to_go_on(tmp_path: Path) -> None:
+async def test_a_part_of_a_file_says_how_to_continue(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n".join(str(n) for n in range(1, 11)))
     told = await run(read_file, tmp_path, path="f", start_line=3, max_lines=2)
     assert (told["text"], told["start_line"], told["end_line"], told["total_lines"]) == ("3\n4", 3, 4, 10)
@@ -72,7 +72,7 @@ async def test_a_part_of_a_file_says_how_to_go_on(tmp_path: Path) -> None:
         await run(read_file, tmp_path, path="f", start_line=11)
 
 
-async def test_a_long_file_ends_at_a_line_and_says_how_to_go_on(tmp_path: Path) -> None:
+async def test_a_long_file_ends_at_a_line_break_and_says_how_to_continue(tmp_path: Path) -> None:
     (tmp_path / "f").write_text(("x" * 99 + "\n") * 1000)
     told = await run(read_file, tmp_path, path="f", max_lines=2000)
     assert told["end_line"] == 100
@@ -91,19 +91,19 @@ async def test_a_long_file_ends_at_a_line_and_says_how_to_go_on(tmp_path: Path) 
         (b"a\r\nb\x0c\r\n", "a\nb\x0c", None),
     ],
 )
-async def test_odd_bytes_are_read_as_far_as_they_go(tmp_path: Path, data: bytes, text: str, note: str | None) -> None:
+async def test_unusual_bytes_are_read_with_a_note(tmp_path: Path, data: bytes, text: str, note: str | None) -> None:
     (tmp_path / "f").write_bytes(data)
     told = await run(read_file, tmp_path, path="f")
     assert told["text"] == text
     assert note is None or note in told["note"]
 
 
-async def test_what_is_not_text_is_said_so(tmp_path: Path) -> None:
+async def test_a_binary_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\x7fELF\0\0")
     with pytest.raises(ToolError, match="not a text file"):
         await run(read_file, tmp_path, path="f")
     for path in ("", ".", "sub/"):
-        with pytest.raises(ToolError, match="names a folder"):
+        with pytest.raises(ToolError, match="is a folder"):
             await run(write_file, tmp_path, path=path, content="x")
 
 
@@ -115,7 +115,7 @@ async def test_search_is_literal_and_stays_inside(tmp_path: Path) -> None:
     (tmp_path / "etc").symlink_to("/etc")
     told = await run(search_files, tmp_path, query="price")
     assert [(m["path"], m["line"]) for m in told["matches"]] == [("a", 1), ("sub/b", 1), ("sub/b", 2)]
-    assert "1 files were skipped" in told["note"]
+    assert "files skipped: 1" in told["note"]
     assert len((await run(search_files, tmp_path, query="(a+)+$"))["matches"]) == 1
     assert len((await run(search_files, tmp_path, query="PRICE", case_sensitive=True))["matches"]) == 1
     assert [m["path"] for m in (await run(search_files, tmp_path, query="price", path="sub/b"))["matches"]] == [
@@ -133,9 +133,9 @@ async def test_a_long_line_is_shown_around_the_match(tmp_path: Path) -> None:
     assert len(match["text"]) <= file_search.LINE_SHOWN + 2
 
 
-def test_a_search_that_has_used_its_share_says_that_it_was_cut_short(tmp_path: Path) -> None:
+def test_a_search_that_reaches_its_limit_says_so(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x")
-    search = Search("x", case_sensitive=True, limit=5, until=0.0)
-    search.start(tmp_path, ())
+    search = Search("x", case_sensitive=True, limit=5, deadline=0.0)
+    search.run(tmp_path, ())
     assert search.matches == []
-    assert "cut short" in search.notes()[1]
+    assert "reached its limit" in search.notes()[1]

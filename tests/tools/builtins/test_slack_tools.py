@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from storage.records import CallState, Person, Thread
-from tests.tools.chat import FakeChat, context_for
+from tests.tools.fake_chat import FakeChat, context_for
 from tests.tools.samples import call_of
 from tools.builtins.slack_tools import post_message, read_thread
+from tools.call_executor import Executor
 from tools.context import ChatError, Posted
-from tools.declaration import ToolError
-from tools.executor import Executor
+from tools.tool_definition import ToolError
 from tools.tool_policy import Policy
 
 GUEST = Person("T", "U9", "Gus", guest=True)
@@ -67,7 +67,7 @@ async def test_where_hermes_may_not_post_nothing_is_posted(chat: FakeChat, chann
 
 
 async def test_a_guest_posts_where_the_conversation_is_and_nowhere_else(chat: FakeChat) -> None:
-    with pytest.raises(ToolError, match="Guests"):
+    with pytest.raises(ToolError, match="guests"):
         await post_message.run(context_for(chat=chat, person=GUEST), {"channel": "C2", "text": "x"})
     await post_message.run(context_for(chat=chat, person=GUEST), {"channel": "C1", "text": "x"})
     here = context_for(chat=chat)

@@ -1,4 +1,4 @@
-"""Servers over streamable HTTP: real ones in a process of their own, and ones that only refuse."""
+"""Servers over streamable HTTP: real ones in their own process, and ones that only refuse."""
 
 import asyncio
 import sys
@@ -12,13 +12,15 @@ from aiohttp import web
 
 from tests.fakes.mcp_bench import Bench, bench, free_port
 from tests.waiting import until
-from tools.declaration import ToolError
-from tools.mcp.timing import Pace
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.tool_definition import ToolError
 
 SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
 TOKEN = "t0psecret-t0psecret"
-WATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10)
-UNWATCHFUL = Pace(first_delay_s=0.05, longest_delay_s=0.2, health_s=600, ready_wait_s=10)
+FREQUENT_CHECKS = ConnectionTiming(
+    first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10
+)
+NO_CHECKS = ConnectionTiming(first_delay_s=0.05, longest_delay_s=0.2, health_s=600, ready_wait_s=10)
 
 
 @asynccontextmanager
@@ -50,7 +52,7 @@ def http(port: int, **entry: Any) -> dict[str, Any]:
 
 
 async def use(made: Bench) -> None:
-    """Call, meet the size limit, see a new tool."""
+    """Make calls, exceed the size limit, see a new tool."""
     assert await made.call("t_add", a=1, b=2) == {"result": 3}
     assert len((await made.call("t_big", size=3 << 20))["result"]) == 3 << 20
     with pytest.raises(ToolError, match="larger than") as caught:
@@ -61,22 +63,22 @@ async def use(made: Bench) -> None:
     await made.until_tool("t_fresh")
 
 
-async def test_a_server_is_met_again_after_each_absence_without_a_failing_call() -> None:
+async def test_a_server_is_reconnected_each_time_without_a_failing_call() -> None:
     port = free_port()
-    async with bench({"t": http(port)}, WATCHFUL) as made:
+    async with bench({"t": http(port)}, FREQUENT_CHECKS) as made:
         assert made.row().error == f"http://127.0.0.1:{port}/mcp cannot be reached (ConnectError)"
         async with serving(port):
             await made.until_state("ready")
             await use(made)
-        await made.until_state("down")  # noticed though nobody called
+        await made.until_state("down")  # noticed without a call
         async with serving(port):
             assert await made.call("t_add", a=1, b=2) == {"result": 3}
 
 
-async def test_a_session_lost_by_a_restart_costs_the_caller_nothing() -> None:
-    """Earlier revisions only: a server that came back and does not know us has not run the call."""
+async def test_a_session_lost_by_a_restart_does_not_fail_the_call() -> None:
+    """Earlier revisions only: a restarted server that does not know our session has not run the call."""
     port = free_port()
-    async with bench({"t": http(port, protocol="legacy")}, UNWATCHFUL) as made:
+    async with bench({"t": http(port, protocol="legacy")}, NO_CHECKS) as made:
         async with serving(port):
             await made.until_state("ready")
             await use(made)
@@ -122,7 +124,7 @@ async def refusing(status: int, body: str = "") -> AsyncIterator[int]:
     ],
 )
 @pytest.mark.parametrize("protocol", ["auto", "legacy"])
-async def test_a_refusal_is_named_with_its_remedy(status: int, words: str, protocol: str) -> None:
+async def test_an_http_error_is_reported_with_its_remedy(status: int, words: str, protocol: str) -> None:
     async with (
         refusing(status, f"no {TOKEN}") as port,
         bench({"t": http(port, protocol=protocol, connect_timeout_s=5)}) as made,
@@ -131,8 +133,8 @@ async def test_a_refusal_is_named_with_its_remedy(status: int, words: str, proto
 
 
 @asynccontextmanager
-async def hanging_up() -> AsyncIterator[tuple[int, list[str]]]:
-    """A server of the 2025 revision that forgets its first client after one listing and never answers a goodbye."""
+async def losing_sessions() -> AsyncIterator[tuple[int, list[str]]]:
+    """A server of the 2025 revision that loses its first session after one listing and never answers a DELETE."""
     methods: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -156,9 +158,9 @@ async def hanging_up() -> AsyncIterator[tuple[int, list[str]]]:
         yield port, methods
 
 
-async def test_a_server_that_never_answers_a_goodbye_does_not_hold_up_the_next_connection() -> None:
-    async with hanging_up() as (port, methods):
-        async with bench({"t": http(port, protocol="legacy")}, WATCHFUL) as made:
+async def test_a_server_that_never_answers_delete_does_not_delay_the_next_connection() -> None:
+    async with losing_sessions() as (port, methods):
+        async with bench({"t": http(port, protocol="legacy")}, FREQUENT_CHECKS) as made:
 
             async def greetings() -> int:
                 return methods.count("initialize")
@@ -168,7 +170,7 @@ async def test_a_server_that_never_answers_a_goodbye_does_not_hold_up_the_next_c
         assert "DELETE" in methods
 
 
-async def test_a_page_that_is_no_mcp_server_is_named() -> None:
+async def test_a_web_page_is_reported_as_not_mcp() -> None:
     async with refusing(200, "<html>welcome") as port, bench({"t": http(port, connect_timeout_s=5)}) as made:
         assert made.row().state == "down"
         assert "nexpected content type" in (made.row().error or "")

@@ -1,15 +1,15 @@
-"""Every exception that the SDK may raise becomes a ToolError with plain words."""
+"""Every exception that the SDK may raise becomes a ToolError with a plain message."""
 
 import httpx2
 import pytest
 from mcp import MCPError
 from pydantic import BaseModel, ValidationError
 
-from tools.declaration import ToolError
-from tools.mcp.mcp_errors import call_error, connect_words, connection_lost, session_gone
+from tools.mcp.mcp_errors import call_error, connection_lost, connection_problem, session_gone
 from tools.mcp.secret_redaction import Redactor
 from tools.mcp.server_settings import ServerSettings
-from tools.mcp.transports import Wire
+from tools.mcp.transports import TransportReport
+from tools.tool_definition import ToolError
 
 STDIO = ServerSettings("srv", command="x")
 HTTP = ServerSettings("srv", url="https://h.example/mcp?token=t0psecret")
@@ -44,7 +44,7 @@ def invalid() -> ValidationError:
         (ToolError("unavailable", "as it is", retryable=True), "unavailable", True),
     ],
 )
-def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str, retryable: bool) -> None:
+def test_any_exception_of_a_call_becomes_a_tool_error(error: BaseException, code: str, retryable: bool) -> None:
     made = call_error(error, HTTP, 7, HIDE)
     assert (made.code, made.retryable) == (code, retryable)
     assert made.message
@@ -65,11 +65,11 @@ def test_whatever_a_call_raises_is_a_tool_error(error: BaseException, code: str,
         (MCPError(-32603, "broke"), False),
     ],
 )
-def test_what_leaves_open_whether_the_call_ran_is_uncertain(error: BaseException, uncertain: bool) -> None:
+def test_an_error_is_uncertain_unless_the_server_answered(error: BaseException, uncertain: bool) -> None:
     assert call_error(error, HTTP, 7, HIDE).uncertain is uncertain
 
 
-def test_only_an_http_server_can_forget_us() -> None:
+def test_only_an_http_server_can_lose_our_session() -> None:
     error = MCPError(-32600, "no such session")
     assert session_gone(error, HTTP)
     assert connection_lost(error, HTTP)
@@ -78,28 +78,28 @@ def test_only_an_http_server_can_forget_us() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "wire", "words"),
+    ("error", "report", "words"),
     [
         (
             ExceptionGroup("", [httpx2.ConnectError("x")]),
-            Wire(),
+            TransportReport(),
             "https://h.example/mcp cannot be reached (ConnectError)",
         ),
-        (MCPError(-32603, "Server returned"), Wire(refusal=500), "answered with HTTP 500"),
-        (MCPError(-32000, "closed"), Wire(), "the connection was closed"),
+        (MCPError(-32603, "Server returned"), TransportReport(http_error=500), "answered with HTTP 500"),
+        (MCPError(-32000, "closed"), TransportReport(), "the connection was closed"),
         (
             invalid(),
-            Wire(garbage=2),
-            "answers with something that is not MCP; it prints text on stdout that is not MCP",
+            TransportReport(invalid_lines=2),
+            "its answer is not MCP; it prints text on stdout that is not MCP",
         ),
-        (PermissionError(13, "Permission denied"), Wire(), "Permission denied"),
-        (KeyError("t0psecret"), Wire(), "the connection broke (KeyError)"),
+        (PermissionError(13, "Permission denied"), TransportReport(), "Permission denied"),
+        (KeyError("t0psecret"), TransportReport(), "the connection failed (KeyError)"),
         (
             TimeoutError(),
-            Wire(last_words=["a", "the t0psecret\n"]),
-            "did not answer within 20 s; its last words: the [redacted]",
+            TransportReport(last_lines=["a", "the t0psecret\n"]),
+            "did not answer within 20 s; its last stderr line: the [redacted]",
         ),
     ],
 )
-def test_why_a_server_is_not_connected_is_one_line(error: BaseException, wire: Wire, words: str) -> None:
-    assert connect_words(error, HTTP, wire, HIDE) == words
+def test_why_a_server_is_not_connected_is_one_line(error: BaseException, report: TransportReport, words: str) -> None:
+    assert connection_problem(error, HTTP, report, HIDE) == words

@@ -1,4 +1,4 @@
-"""Nothing that a server started outlives the bot, however the bot ends."""
+"""All processes that a server started end with the bot, however it ends."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tools.mcp import process_guard
 ROOT = Path(__file__).parents[3]
 GUARD = [sys.executable, "-S", "-E", process_guard.__file__]
 
-# A bot in small: one hub with the real server, which starts a child, a detached child, and maybe blocks in a call.
+# A small bot: one hub with the real server, which starts a child, a detached child, and maybe blocks in a call.
 BOT = """
 import asyncio, os, sys
 from tests.fakes.mcp_bench import bench, real
@@ -63,7 +63,7 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 @pytest.mark.parametrize("what", ["idle", "blocked"])
-async def test_server_and_grandchildren_die_with_a_killed_bot(
+async def test_server_and_grandchildren_end_when_the_bot_is_killed(
     what: str, tmp_path: Path, started: list[subprocess.Popen[str]]
 ) -> None:
     command = [sys.executable, "-c", BOT, what, str(tmp_path / "here")]
@@ -87,7 +87,7 @@ def under_guard(started: list[subprocess.Popen[str]], script: str, bot: int | No
 SWARM = "sleep 600 & a=$!; setsid sleep 600 & b=$!; echo $$ $a $b; "
 
 
-async def test_a_server_that_ends_takes_its_children_with_it(started: list[subprocess.Popen[str]]) -> None:
+async def test_the_children_of_a_server_that_ends_are_ended(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, SWARM + "read line")
     pids = await asyncio.to_thread(read_pids, process)
     assert all(map(alive, pids))
@@ -96,7 +96,7 @@ async def test_a_server_that_ends_takes_its_children_with_it(started: list[subpr
     await all_dead([*pids, process.pid])
 
 
-async def test_sigterm_to_the_group_ends_all_even_what_ignores_it(started: list[subprocess.Popen[str]]) -> None:
+async def test_sigterm_to_the_group_ends_even_processes_that_ignore_it(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, "trap '' TERM; " + SWARM + "while :; do sleep 600; done")
     pids = await asyncio.to_thread(read_pids, process)
     os.killpg(process.pid, signal.SIGTERM)
@@ -104,14 +104,14 @@ async def test_sigterm_to_the_group_ends_all_even_what_ignores_it(started: list[
 
 
 @pytest.mark.skipif(not process_guard.LINUX, reason="the kernel's parent-death signal is Linux's")
-async def test_a_server_whose_guard_is_killed_dies_too(started: list[subprocess.Popen[str]]) -> None:
+async def test_a_server_ends_when_its_guard_is_killed(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, "echo $$; exec sleep 600")
     pids = await asyncio.to_thread(read_pids, process)
     process.kill()
     await all_dead(pids)
 
 
-async def test_a_guard_that_comes_too_late_starts_nothing(started: list[subprocess.Popen[str]]) -> None:
+async def test_a_guard_starts_nothing_if_the_bot_has_ended(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, "echo started", bot=1 if os.getppid() != 1 else 2)
     out, _ = await asyncio.to_thread(process.communicate, None, 20)
     assert out == ""

@@ -1,4 +1,4 @@
-"""What counts as a secret, and that it leaves no text."""
+"""What counts as a secret, and its removal from text and data."""
 
 from urllib.parse import quote
 
@@ -17,7 +17,7 @@ from tools.mcp.secret_redaction import (
 )
 
 
-def test_secrets_are_told_by_name_or_by_look() -> None:
+def test_secrets_are_recognized_by_name_or_by_value() -> None:
     assert all(map(named_secret, ("GITHUB_TOKEN", "db-password", "OPENAI_API_KEY", "Authorization", "client_secret")))
     assert not any(map(named_secret, ("PATH", "LANG", "PORT", "MODE", "REGION")))
     assert looks_secret("ghp_abc")
@@ -49,7 +49,7 @@ def test_secrets_are_found_on_a_command_line() -> None:
     assert set(arg_secrets(args)) == {"abc-one", "abc-two", "ghp_abcthree", "abcfour"}
 
 
-def test_data_without_secrets_is_handed_on_as_it_is() -> None:
+def test_data_without_secrets_stays_as_it_is() -> None:
     data = {"a": [1, None, "x"]}
     assert Redactor([]).data(data) is data
     assert Redactor(["secret"]).data(data) == data
@@ -68,5 +68,5 @@ def test_no_secret_is_left_in_text_keys_or_values(secrets: list[str], around: ob
     assert not [s for s in plain if s in text]
 
 
-def test_a_secret_within_a_longer_one_leaves_no_tail() -> None:
+def test_a_secret_within_a_longer_one_leaves_no_part() -> None:
     assert Redactor(["abcdef", "abcdefghij"]).text("abcdefghij abcdef") == f"{REDACTED} {REDACTED}"

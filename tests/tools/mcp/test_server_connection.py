@@ -1,18 +1,19 @@
-"""Connections that go wrong and come back: a hand-written stdio server that misbehaves on request."""
+"""Connections that fail and are restored: a hand-written stdio server that misbehaves on request."""
 
 import asyncio
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.mcp_bench import QUICK, Bench, alive, bench, real, tiny
 from tests.waiting import until
-from tools.declaration import Tool, ToolError
-from tools.mcp.server_hub import Hub
+from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.server_hub import ServerHub
 from tools.mcp.server_settings import load_settings
-from tools.mcp.timing import Pace
+from tools.tool_definition import Tool, ToolError
 
 SECRET = {"API_TOKEN": "t0psecret-t0psecret"}
 
@@ -25,7 +26,7 @@ async def error_of(made: Bench) -> str:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (tiny("exits", env=SECRET), "the program ended; its last words: cannot work with [redacted]"),
+        (tiny("exits", env=SECRET), "the program ended; its last stderr line: cannot work with [redacted]"),
         ({"command": "no-such-command-here"}, "the command no-such-command-here was not found or is not executable"),
         ({"command": "/etc/passwd"}, "the command /etc/passwd was not found or is not executable"),
         ({"command": "true", "cwd": "/no/such/place"}, "the folder /no/such/place (cwd) does not exist"),
@@ -33,16 +34,16 @@ async def error_of(made: Bench) -> str:
         (tiny("circle"), "its tool list repeats itself"),
     ],
 )
-async def test_a_server_that_cannot_work_is_named_with_the_reason(entry: dict, words: str) -> None:
+async def test_a_server_that_cannot_work_is_reported_with_the_reason(entry: dict, words: str) -> None:
     async with bench({"t": entry}) as made:
         assert await error_of(made) == words
         assert made.tools == {}
         (sentence,) = made.hub.missing()
         assert '"t" is not connected' in sentence
-        assert "last words" not in sentence
+        assert "stderr" not in sentence
 
 
-async def test_a_server_that_greets_on_stdout_works_all_the_same() -> None:
+async def test_a_server_that_prints_other_text_on_stdout_still_works() -> None:
     async with bench({"t": tiny("garbage")}) as made:
         assert int(await made.call("t_echo")) > 0
 
@@ -52,7 +53,7 @@ async def test_all_pages_of_a_list_are_read() -> None:
         assert list(made.tools) == ["t_echo", "t_second"]
 
 
-async def test_a_call_over_its_time_is_a_timeout_and_the_connection_stays() -> None:
+async def test_a_call_over_its_time_limit_times_out_and_the_connection_stays() -> None:
     async with bench({"t": tiny("ok", timeout_s=0.2)}) as made:
         pid = await made.call("t_echo")
         with pytest.raises(ToolError, match=r"did not answer within 0\.2 s") as caught:
@@ -77,17 +78,17 @@ async def test_a_bad_answer_is_a_tool_error(mode: str, code: str, words: str) ->
         assert made.row().up
 
 
-async def test_a_server_that_dies_in_a_call_comes_back_and_the_call_says_that_its_outcome_is_unknown() -> None:
+async def test_a_server_that_ends_in_a_call_is_restarted_and_the_outcome_is_unknown() -> None:
     async with bench({"t": tiny("ok")}) as made:
         before = await made.call("t_echo")
-        with pytest.raises(ToolError, match="whether the call ran is not known") as caught:
+        with pytest.raises(ToolError, match="it is not known whether the call ran") as caught:
             await made.call("t_echo", die=True)
         assert (caught.value.code, caught.value.retryable) == ("outcome_unknown", True)
         assert await made.call("t_echo") != before
         assert made.changes == ["t"]  # the same tools: nothing to tell
 
 
-async def test_a_server_that_dies_idle_comes_back_before_anyone_calls() -> None:
+async def test_a_server_that_ends_while_idle_is_restarted_without_a_call() -> None:
     async with bench({"t": tiny("ok")}) as made:
         pid = int(await made.call("t_echo"))
         os.kill(pid, signal.SIGKILL)
@@ -97,9 +98,9 @@ async def test_a_server_that_dies_idle_comes_back_before_anyone_calls() -> None:
         assert int(await made.call("t_echo")) != pid
 
 
-async def test_a_server_that_stops_answering_is_replaced_by_the_regular_look() -> None:
-    pace = Pace(first_delay_s=0.02, longest_delay_s=0.2, health_s=0.05, health_timeout_s=0.1, ready_wait_s=10)
-    async with bench({"t": tiny("fades")}, pace) as made:
+async def test_a_server_that_stops_answering_is_replaced_by_the_health_check() -> None:
+    timing = replace(QUICK, health_s=0.05, health_timeout_s=0.1)
+    async with bench({"t": tiny("fades")}, timing) as made:
         pid = await made.call("t_echo")
 
         async def answering() -> str:
@@ -111,10 +112,10 @@ async def test_a_server_that_stops_answering_is_replaced_by_the_regular_look() -
         await until(answering, lambda now: now != pid)
 
 
-async def test_a_call_to_a_dead_server_is_told_why_in_good_time(tmp_path: Path) -> None:
+async def test_a_call_to_an_ended_server_fails_soon_with_the_reason(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    pace = Pace(first_delay_s=0.02, longest_delay_s=0.05, ready_wait_s=0.3)
-    async with bench({"t": tiny("once", str(gone))}, pace) as made:
+    timing = ConnectionTiming(first_delay_s=0.02, longest_delay_s=0.05, ready_wait_s=0.3)
+    async with bench({"t": tiny("once", str(gone))}, timing) as made:
         await made.call("t_echo")
         gone.touch()
         with pytest.raises(ToolError):
@@ -124,20 +125,20 @@ async def test_a_call_to_a_dead_server_is_told_why_in_good_time(tmp_path: Path) 
             return made.row().error or ""
 
         await until(reason, lambda error: "only once" in error)
-        with pytest.raises(ToolError, match="is not ready: the program ended; its last words: only once") as caught:
+        with pytest.raises(ToolError, match="the program ended; its last stderr line: only once") as caught:
             await made.call("t_echo")
         assert (caught.value.code, caught.value.retryable) == ("unavailable", True)
 
 
-async def test_attempts_are_spaced_by_the_injected_sleep_and_grow() -> None:
+async def test_the_delay_between_attempts_grows() -> None:
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
         await asyncio.sleep(0)
 
-    pace = Pace(first_delay_s=1, longest_delay_s=8, sleep=sleep, chance=lambda: 1.0)
-    async with bench({"t": {"command": "no-such-command-here"}}, pace):
+    timing = ConnectionTiming(first_delay_s=1, longest_delay_s=8, sleep=sleep, jitter=lambda: 1.0)
+    async with bench({"t": {"command": "no-such-command-here"}}, timing):
 
         async def pauses() -> int:
             return len(slept)
@@ -146,7 +147,7 @@ async def test_attempts_are_spaced_by_the_injected_sleep_and_grow() -> None:
     assert slept[:6] == [1, 2, 4, 8, 8, 8]
 
 
-async def test_a_dead_and_a_mute_server_delay_no_other() -> None:
+async def test_an_ended_and_a_silent_server_delay_no_other() -> None:
     servers = {"dead": {"command": "no-such-command-here"}, "mute": tiny("mute", connect_timeout_s=0.5)}
     async with bench(servers | {"t": tiny("ok"), "off": {"command": "x", "disabled": True}}) as made:
         assert int(await made.call("t_echo")) > 0
@@ -156,8 +157,8 @@ async def test_a_dead_and_a_mute_server_delay_no_other() -> None:
         assert len(made.hub.missing()) == 2
 
 
-async def test_a_turn_goes_on_without_a_server_that_is_still_connecting() -> None:
-    hub = Hub(load_settings({"t": tiny("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
+async def test_a_turn_continues_without_a_server_that_is_still_connecting() -> None:
+    hub = ServerHub(load_settings({"t": tiny("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
     await hub.start()
     try:
         await hub.ready(0.05)
@@ -168,21 +169,21 @@ async def test_a_turn_goes_on_without_a_server_that_is_still_connecting() -> Non
     assert hub.status()[0].state == "closed"
 
 
-async def test_a_listener_that_fails_harms_no_connection(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_in_on_change_does_not_harm_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     def refuse(server: str, tools: list[Tool]) -> None:
         raise RuntimeError("the registry is full")
 
-    hub = Hub(load_settings({"t": tiny("ok")}, {}), refuse, pace=QUICK)
+    hub = ServerHub(load_settings({"t": tiny("ok")}, {}), refuse, timing=QUICK)
     await hub.start()
     try:
         await hub.ready(60)
         assert hub.status()[0].up
-        assert "were not taken" in caplog.text
+        assert "not registered" in caplog.text
     finally:
         await hub.close()
 
 
-async def test_a_server_that_resists_and_is_blocked_in_a_call_is_ended_within_the_budget(tmp_path: Path) -> None:
+async def test_a_server_that_ignores_sigterm_and_blocks_in_a_call_is_ended_in_time(tmp_path: Path) -> None:
     here = tmp_path / "here"
     async with bench({"t": real(), "u": tiny("ok")}) as made:
         stubborn = (await made.call("t_stubborn"))["result"]

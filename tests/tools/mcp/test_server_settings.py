@@ -1,4 +1,4 @@
-"""Reading mcp.json: what it means, and one error that names everything wrong with it."""
+"""Reading mcp.json: the settings, or one error that names every problem."""
 
 import json
 import subprocess
@@ -94,9 +94,9 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
     assert SECRET not in text
 
 
-def test_a_server_switched_off_may_lack_its_variables() -> None:
+def test_a_disabled_server_may_have_unset_variables() -> None:
     assert one({"command": "x", "args": ["${NOT_SET}"], "disabled": True}).disabled
-    assert one({"url": "http://[", "disabled": True}).target == "an unreadable address"
+    assert one({"url": "http://[", "disabled": True}).target == "an invalid address"
 
 
 def test_unknown_keys_are_warnings() -> None:
@@ -132,7 +132,7 @@ NAME = st.sampled_from(["a", "b", "a_b", "B"]) | TEXT
 
 
 @given(st.dictionaries(NAME, ENTRY, max_size=2))
-def test_whatever_json_says_is_either_usable_or_one_error(servers: dict[str, Any]) -> None:
+def test_any_json_is_either_usable_or_one_error(servers: dict[str, Any]) -> None:
     try:
         settings = load_settings({"mcpServers": servers}, {})
     except McpSettingsError:
@@ -142,7 +142,7 @@ def test_whatever_json_says_is_either_usable_or_one_error(servers: dict[str, Any
         assert server.target is not None
 
 
-def test_servers_may_stand_inline_without_the_outer_key() -> None:
+def test_servers_may_be_inline_without_the_outer_key() -> None:
     assert [s.name for s in load_settings({"a": {"command": "x"}, "b": {"url": "http://h"}}, {}).servers] == ["a", "b"]
     assert load_settings({}, {}) == McpSettings()
 
@@ -151,7 +151,7 @@ def test_servers_may_stand_inline_without_the_outer_key() -> None:
     ("content", "words"),
     [
         (b'{"mcpServers": {', "not valid JSON at line 1"),
-        (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', '"a" stands there twice'),
+        (b'{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', '"a" appears twice'),
         (b"[]", 'must be an object with "mcpServers"'),
         (b"{}", 'needs an object "mcpServers"'),
         (b'{"mcpServers": []}', 'needs an object "mcpServers"'),
@@ -172,19 +172,19 @@ def test_a_missing_file_is_a_clear_problem(tmp_path: Path) -> None:
     assert "No such file" in problem
 
 
-def test_a_file_is_read_as_other_programs_write_it(tmp_path: Path) -> None:
+def test_a_file_may_have_a_byte_order_mark_and_a_type(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text("\ufeff" + json.dumps({"mcpServers": {"a": {"type": "stdio", "command": "x"}}}), encoding="utf-8")
     assert load_settings(file, {}).servers[0].command == "x"
 
 
-def test_settings_printed_show_no_secret() -> None:
+def test_the_repr_of_settings_has_no_secret() -> None:
     entry = {"command": "x", "args": [SECRET], "env": {"PASSWORD": SECRET}}
     assert SECRET not in repr(one(entry))
     assert SECRET not in repr(one({"url": f"http://h/?token={SECRET}", "headers": {"X-Key": SECRET}}))
 
 
-def test_settings_and_guard_are_read_without_the_heavy_sdk() -> None:
+def test_settings_and_guard_do_not_import_the_sdk() -> None:
     code = "import sys, tools.mcp.server_settings, tools.mcp.process_guard; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

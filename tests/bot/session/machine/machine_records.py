@@ -14,7 +14,7 @@ from bot.session.machine.effects import (
 )
 from bot.session.machine.events import Happened, Item, Said
 from storage.records import CallState
-from tools.call_review import Reviewed
+from tools.call_review import ReviewedCall
 
 FINAL = {
     CallState.DENIED,
@@ -69,7 +69,7 @@ class Row:
     id: str
     turn: int
     step: int
-    review: Reviewed
+    review: ReviewedCall
     state: CallState
     attempt: int = 0
     dispatched: int = 0  # the newest attempt that RunTool named

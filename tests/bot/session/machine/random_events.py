@@ -21,7 +21,8 @@ from storage.records import ApprovalRule, CallState
 from tests.bot.session.machine.machine_invariants import check
 from tests.bot.session.machine.machine_simulation import ENDS, QUESTION, World
 from tests.bot.session.machine.session_builders import call
-from tools.call_review import Outcome, Reviewed
+from tools.call_outcome import CallOutcome
+from tools.call_review import ReviewedCall
 
 Pick = Callable[[Sequence[Any]], Any]
 Move = Callable[[World, Pick], None]
@@ -123,7 +124,7 @@ def propose(name: str, pick: Pick) -> Proposed:
     rule = ApprovalRule() if decision == "ask" else None
     repeatable = pick((True, False))
     effect = "read" if repeatable else "write"
-    return Proposed(name, Reviewed("p", "tool", {}, "h", effect, decision, repeatable, refusal=refusal, rule=rule))
+    return Proposed(name, ReviewedCall("p", "tool", {}, "h", effect, decision, repeatable, refusal=refusal, rule=rule))
 
 
 def finish_tool(world: World, pick: Pick) -> None:
@@ -142,8 +143,8 @@ def finish_late(world: World, pick: Pick) -> None:
         happen(world, ToolFinished(name, attempt, outcome(pick(sorted(set(CallState) - ENDS)))))
 
 
-def outcome(state: CallState) -> Outcome:
-    return Outcome(state, f"it {state}", None, None if state is CallState.SUCCEEDED else "why")
+def outcome(state: CallState) -> CallOutcome:
+    return CallOutcome(state, f"it {state}", None, None if state is CallState.SUCCEEDED else "why")
 
 
 def decide(world: World, pick: Pick) -> None:

@@ -6,12 +6,13 @@ from bot.session.machine.effects import Append, AskModel, Effect, TakeInbox
 from bot.session.machine.events import Event, Happened, InboxTaken, Item, Proposed, Replied, Said
 from bot.session.machine.transition import transition
 from storage.records import ApprovalRule, CallState, Decision, Session, Thread
-from tools.call_review import Outcome, Reviewed
+from tools.call_outcome import CallOutcome
+from tools.call_review import ReviewedCall
 
 E = TypeVar("E")
 RULE = ApprovalRule(("ULEAD",), 1)
 FRESH = Session("s", Thread("T1", "C1", "1.0"), "public")
-DONE = Outcome(CallState.SUCCEEDED, "it worked")
+DONE = CallOutcome(CallState.SUCCEEDED, "it worked")
 Step = tuple[Session, tuple[Effect, ...]]
 
 
@@ -28,7 +29,7 @@ def happened(
 def call(name: str, decision: Decision = "allow", *, repeatable: bool = False, refusal: str | None = None) -> Proposed:
     rule = RULE if decision == "ask" else None
     effect = "read" if repeatable else "write"
-    return Proposed(name, Reviewed("p1", "tool", {}, "h", effect, decision, repeatable, refusal=refusal, rule=rule))
+    return Proposed(name, ReviewedCall("p1", "tool", {}, "h", effect, decision, repeatable, refusal=refusal, rule=rule))
 
 
 def after(session: Session, *events: Event) -> Session:

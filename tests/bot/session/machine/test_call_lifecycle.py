@@ -42,10 +42,9 @@ from tests.bot.session.machine.session_builders import (
     state,
     taken,
 )
-from tools.call_review import Outcome
-from tools.declaration import failed
+from tools.call_outcome import CallOutcome, failed
 
-LOST = Outcome(CallState.UNKNOWN, "", error="the server went away")
+LOST = CallOutcome(CallState.UNKNOWN, "", error="the server went away")
 
 
 def parked(*calls: str) -> Session:
@@ -273,7 +272,7 @@ def test_a_lost_call_that_ends_after_all_closes_its_question() -> None:
 @pytest.mark.parametrize("ending", [CallState.TIMED_OUT, CallState.UNKNOWN])
 def test_that_a_lost_call_took_too_long_is_no_news(ending) -> None:
     session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
-    same, effects = transition(session, ToolFinished("a", 1, Outcome(ending, "given up")))
+    same, effects = transition(session, ToolFinished("a", 1, CallOutcome(ending, "given up")))
     assert same == session
     assert state(session, "a") is CallState.UNKNOWN
     assert kinds(effects) == ["Record"]

@@ -38,7 +38,7 @@ from tests.bot.session.machine.session_builders import (
     state,
     taken,
 )
-from tools.call_review import Outcome
+from tools.call_outcome import CallOutcome
 
 
 def test_a_stop_cancels_the_model_and_keeps_what_people_saw() -> None:
@@ -88,7 +88,7 @@ def test_a_stop_gives_every_open_call_a_result() -> None:
 
 
 def test_a_stop_leaves_the_question_about_a_lost_call_open() -> None:
-    lost = Outcome(CallState.UNKNOWN, "", error="the server went away")
+    lost = CallOutcome(CallState.UNKNOWN, "", error="the server went away")
     session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, lost))
     session, effects = transition(session, Stopped(1, "UBOB"))
     assert kinds(effects) == ["Record", "Append", "EndTurn", "Interrupt", "TakeInbox"]
@@ -216,7 +216,7 @@ def test_the_late_end_of_a_stopped_call_is_noted_and_starts_no_turn() -> None:
 
 def test_a_stopped_call_that_never_began_takes_its_question_back() -> None:
     session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
-    session, effects = transition(session, ToolFinished("a", 1, Outcome(CallState.CANCELLED, "it did not run")))
+    session, effects = transition(session, ToolFinished("a", 1, CallOutcome(CallState.CANCELLED, "it did not run")))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert session.calls == ()
 

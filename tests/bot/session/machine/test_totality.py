@@ -20,7 +20,7 @@ from bot.session.machine.events import (
 from bot.session.machine.transition import transition
 from storage.records import CallState, OpenCall, Phase, Session, Thread
 from tests.bot.session.machine.session_builders import call, happened, said
-from tools.call_review import Outcome
+from tools.call_outcome import CallOutcome
 
 few = st.integers(0, 2)
 people = st.sampled_from(("UANN", "UBOB"))
@@ -58,7 +58,7 @@ events = st.one_of(
     st.builds(InboxTaken, items),
     st.builds(Replied, few, few, st.just("text"), proposals),
     st.builds(ModelFailed, few, few, st.just("code"), st.just("part")),
-    st.builds(ToolFinished, names, few, st.builds(Outcome, states, st.just("result"))),
+    st.builds(ToolFinished, names, few, st.builds(CallOutcome, states, st.just("result"))),
     st.builds(Decided, names, st.sampled_from(get_args(Verdict))),
     st.builds(Stopped, few, people, st.sampled_from(("stopped", "deleted", "timed_out")), st.just(""), flags),
     st.just(Resumed()),

@@ -37,7 +37,7 @@ from tests.bot.session.machine.session_builders import (
     state,
     taken,
 )
-from tools.call_review import Outcome
+from tools.call_outcome import CallOutcome
 
 
 def test_a_message_opens_a_turn_of_its_author() -> None:
@@ -142,7 +142,7 @@ def test_the_model_is_asked_again_only_after_the_last_result() -> None:
 @pytest.mark.parametrize("ending", [CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED])
 def test_the_ledger_and_the_model_learn_how_an_attempt_ended(ending: CallState) -> None:
     session = replied(asked(FRESH), call("a"))
-    _, effects = transition(session, ToolFinished("a", 1, Outcome(ending, "cut", "whole", "why")))
+    _, effects = transition(session, ToolFinished("a", 1, CallOutcome(ending, "cut", "whole", "why")))
     assert of(effects, SetCall) == [SetCall("a", ending, "cut", "whole", 1, "why")]
     assert entries(effects) == [("tool", "cut")]
 
@@ -212,7 +212,7 @@ def test_late_and_doubled_events_change_nothing_and_are_recorded() -> None:
         (FRESH, ModelFailed(0, 0, "gone")),
         (working, ToolFinished("a", 2, DONE)),
         (working, ToolFinished("nobody", 1, DONE)),
-        (working, ToolFinished("a", 1, Outcome(CallState.RUNNING, "no end"))),
+        (working, ToolFinished("a", 1, CallOutcome(CallState.RUNNING, "no end"))),
         (working, Decided("a", "approved")),
         (working, Decided("nobody", "denied")),
         (parked, ToolFinished("b", 0, DONE)),
@@ -250,7 +250,7 @@ def test_a_closed_session_takes_nothing() -> None:
 
 def test_an_end_that_is_not_known_is_asked_about_and_the_step_rests() -> None:
     session = replied(asked(FRESH), call("a"))
-    session, effects = transition(session, ToolFinished("a", 1, Outcome(CallState.UNKNOWN, "", error="lost")))
+    session, effects = transition(session, ToolFinished("a", 1, CallOutcome(CallState.UNKNOWN, "", error="lost")))
     assert kinds(effects) == ["SetCall", "AskApproval", "RestTurn", "Pause", "TakeInbox"]
     assert state(session, "a") is CallState.UNKNOWN
     assert session.phase is Phase.AWAITING_CONFIRMATION

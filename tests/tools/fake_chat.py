@@ -1,4 +1,4 @@
-"""A chat in memory, for tools that reach Slack."""
+"""A fake of Slack in memory, for tools that use it."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from tools.context import ChatError, Posted, ToolContext
 
 
 class FakeChat:
-    """Knows some people, places and messages; `fail` holds the error that a method raises next."""
+    """Has some people, places and messages; `fail` maps a method to the error that its next call raises."""
 
     def __init__(self) -> None:
         self.people = {"U1": Person("T", "U1", "Ada"), "U2": Person("T", "U2", "Ben")}

@@ -1,14 +1,14 @@
-"""The tools that Hermes brings along, as a whole."""
+"""The list of built-in tools."""
 
 import json
 
-from tools.builtins.catalogue import BUILT_INS
-from tools.registry import Registry
+from tools.builtins import BUILT_INS
+from tools.tool_registry import Registry
 
 EFFECTS = {"post_message": "write", "write_file": "write"}
 
 
-def test_only_what_writes_is_not_a_read() -> None:
+def test_all_built_in_tools_that_do_not_write_are_reads() -> None:
     assert {t.name: t.effect for t in BUILT_INS if t.effect != "read"} == EFFECTS
     assert [t.name for t in BUILT_INS if t.outward] == ["post_message"]
 
@@ -17,7 +17,7 @@ def test_each_has_a_summary_in_both_languages() -> None:
     assert [t.name for t in BUILT_INS if not t.summary or not all(t.summary)] == []
 
 
-def test_each_parameter_is_described_and_the_whole_is_short() -> None:
+def test_each_parameter_is_described_and_all_schemas_are_short() -> None:
     bare = [
         f"{t.name}.{name}"
         for t in BUILT_INS
@@ -25,5 +25,5 @@ def test_each_parameter_is_described_and_the_whole_is_short() -> None:
         if not schema.get("description")
     ]
     assert bare == []
-    # A tenth of the tools' share of a 32k window: every request carries these.
+    # Every request contains them: a tenth of the tools' share of a 32k window.
     assert len(json.dumps(Registry(BUILT_INS).schemas())) < 5000

@@ -1,4 +1,4 @@
-"""The executor: limits, retries with one key, and outcomes that say no more than is known."""
+"""The executor: limits, retries with one key, and outcomes that claim no more than is known."""
 
 import asyncio
 import json
@@ -12,9 +12,10 @@ import pytest
 from storage.records import CallState
 from tests.tools.samples import call_of, never
 from tests.waiting import until
-from tools.call_review import Outcome
-from tools.declaration import Tool, ToolError, tool
-from tools.executor import Executor
+from tools.call_executor import Executor
+from tools.call_outcome import CallOutcome
+from tools.tool_decorator import tool
+from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Limits, Policy
 
 NO_CONTEXT: Any = None
@@ -22,7 +23,7 @@ Behaviour = Callable[[], Awaitable[Any]]
 
 
 def acting(behaviour: Behaviour, **changes: Any) -> Tool:
-    """A tool that does what `behaviour` says; a read unless told otherwise."""
+    """Return a tool that runs `behaviour`; a read by default."""
 
     @tool(effect="read")
     async def act() -> Any:
@@ -45,7 +46,7 @@ class Harness:
     async def on_attempt(self, number: int) -> None:
         self.attempts.append(number)
 
-    async def run(self, tool: Tool, *, attempt: int = 0, cancel: asyncio.Event | None = None) -> Outcome:
+    async def run(self, tool: Tool, *, attempt: int = 0, cancel: asyncio.Event | None = None) -> CallOutcome:
         call = call_of(tool, attempt)
         return await self.executor.run(tool, call, NO_CONTEXT, on_attempt=self.on_attempt, cancel=cancel)
 
@@ -57,7 +58,7 @@ async def harness() -> AsyncIterator[Harness]:
     await harness.executor.close()
 
 
-def error(outcome: Outcome) -> dict[str, Any]:
+def error(outcome: CallOutcome) -> dict[str, Any]:
     return dict(json.loads(outcome.result)["error"])
 
 
@@ -74,11 +75,11 @@ async def failing(*errors: Exception) -> Behaviour:
 
 async def test_a_value_comes_back_as_the_result(harness: Harness) -> None:
     outcome = await harness.run(acting(await failing()))
-    assert outcome == Outcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
+    assert outcome == CallOutcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
     assert harness.attempts == [1]
 
 
-async def test_a_passing_fault_of_a_repeatable_tool_is_tried_again_later_each_time(harness: Harness) -> None:
+async def test_a_temporary_error_of_a_repeatable_tool_is_retried_with_growing_delays(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", retryable=True)
     outcome = await harness.run(acting(await failing(fault, fault)))
     assert outcome.state is CallState.SUCCEEDED
@@ -86,7 +87,7 @@ async def test_a_passing_fault_of_a_repeatable_tool_is_tried_again_later_each_ti
     assert harness.slept == [0.2, 0.4]
 
 
-async def test_after_the_last_retry_the_model_sees_exactly_the_words_of_the_tool(harness: Harness) -> None:
+async def test_after_the_last_retry_the_model_sees_exactly_the_tools_error(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", suggestion="At noon.", retryable=True)
     outcome = await harness.run(acting(await failing(*[fault] * 3)))
     assert (outcome.state, outcome.error) == (CallState.FAILED, "busy")
@@ -101,13 +102,13 @@ async def test_after_the_last_retry_the_model_sees_exactly_the_words_of_the_tool
         ({}, ValueError("secret")),
     ],
 )
-async def test_nothing_else_is_tried_again(harness: Harness, changes: dict[str, Any], fault: Exception) -> None:
+async def test_no_other_error_is_retried(harness: Harness, changes: dict[str, Any], fault: Exception) -> None:
     outcome = await harness.run(acting(await failing(fault), **changes))
     assert outcome.state is CallState.FAILED
     assert harness.attempts == [1]
 
 
-async def test_the_attempt_that_the_ledger_holds_is_not_reported_again(harness: Harness) -> None:
+async def test_the_attempt_that_the_ledger_records_is_not_reported_again(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", retryable=True)
     await harness.run(acting(await failing(fault)), attempt=4)
     assert harness.attempts == [5]
@@ -128,13 +129,13 @@ async def test_an_attempt_that_cannot_be_recorded_is_not_made(harness: Harness) 
     assert not ran
 
 
-async def test_an_unexpected_exception_shows_neither_its_words_nor_a_trace(
+async def test_an_unexpected_exception_shows_neither_its_message_nor_a_trace(
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     outcome = await harness.run(acting(await failing(RuntimeError("token xoxb-1")), effect="write"))
     assert (outcome.state, outcome.error) == (CallState.FAILED, "internal_error")
-    assert "in part" in error(outcome)["message"]
+    assert "part of its work" in error(outcome)["message"]
     assert "xoxb" not in outcome.result + caplog.text + str([r.__dict__ for r in caplog.records])
     assert any(getattr(r, "error", "") == "RuntimeError" for r in caplog.records)
 
@@ -148,7 +149,7 @@ async def test_an_unexpected_exception_shows_neither_its_words_nor_a_trace(
         ({"effect": "danger"}, CallState.UNKNOWN),
     ],
 )
-async def test_a_call_over_its_time_is_timed_out_or_unknown(
+async def test_a_call_over_its_time_limit_is_timed_out_or_unknown(
     harness: Harness, changes: dict[str, Any], state: CallState
 ) -> None:
     outcome = await harness.run(acting(never, timeout_s=0.02, **changes))
@@ -169,7 +170,7 @@ async def test_a_stopped_call_is_cancelled_or_unknown(
     assert (await harness.run(acting(behave, **changes), cancel=cancel)).state is state
 
 
-async def test_a_call_stopped_before_it_began_was_not_made(harness: Harness) -> None:
+async def test_a_call_stopped_before_its_first_attempt_is_not_made(harness: Harness) -> None:
     cancel = asyncio.Event()
     cancel.set()
     outcome = await harness.run(acting(never, effect="write"), cancel=cancel)
@@ -205,7 +206,7 @@ async def test_what_a_stopped_call_still_returns_is_its_true_outcome(harness: Ha
     assert outcome.state is CallState.SUCCEEDED
 
 
-async def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn(harness: Harness) -> None:
+async def test_a_tool_that_ignores_its_cancellation_does_not_block_the_turn(harness: Harness) -> None:
     release = asyncio.Event()
 
     async def behave() -> None:
@@ -221,7 +222,7 @@ async def test_a_tool_that_ignores_its_cancellation_does_not_hold_the_turn(harne
     await harness.executor.close()
 
 
-async def test_the_end_of_the_process_passes_through_and_takes_the_attempt_along(harness: Harness) -> None:
+async def test_cancelling_the_run_cancels_the_attempt_and_passes_through(harness: Harness) -> None:
     events: list[str] = []
 
     async def behave() -> None:
@@ -255,7 +256,7 @@ async def broken_off() -> None:
 
 
 @pytest.mark.parametrize("behaviour", [uncertain, timing_out, broken_off])
-async def test_a_fault_that_leaves_the_outcome_open_is_unknown_where_it_may_not_be_repeated(
+async def test_an_uncertain_error_of_a_call_that_is_not_repeatable_is_unknown(
     harness: Harness, behaviour: Behaviour
 ) -> None:
     assert (await harness.run(acting(behaviour, effect="write"))).state is CallState.UNKNOWN

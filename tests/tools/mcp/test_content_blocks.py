@@ -1,4 +1,4 @@
-"""What a result becomes for the model."""
+"""Results of MCP servers as data for the model."""
 
 import base64
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import mcp.types as t
 import pytest
 
-from tools.declaration import ToolError
-from tools.mcp.call_results import MAX_BYTES, read_result
+from tools.mcp.content_blocks import MAX_BYTES, read_result
 from tools.mcp.secret_redaction import Redactor
+from tools.tool_definition import ToolError
 
 HIDE = Redactor(["topsecret1"])
 BLOB = base64.b64encode(b"x" * 3072).decode()
@@ -22,16 +22,16 @@ def text(words: str) -> t.TextContent:
     return t.TextContent(type="text", text=words)
 
 
-def test_text_is_text_and_nothing_is_empty() -> None:
+def test_text_blocks_are_joined() -> None:
     assert read(text("one"), text("two")) == "one\ntwo"
     assert read() == ""
 
 
-def test_structure_is_kept_and_its_textual_copy_is_not() -> None:
+def test_structured_content_is_kept_without_its_text_copy() -> None:
     assert read(text('{"a": 1}'), structured_content={"a": 1}) == {"a": 1}
 
 
-def test_what_is_no_text_is_described_by_kind_and_size() -> None:
+def test_other_content_is_described_by_kind_and_size() -> None:
     picture = t.ImageContent(type="image", data=BLOB, mime_type="image/png")
     sound = t.AudioContent(type="audio", data="QUJD", mime_type="audio/wav")
     file = t.EmbeddedResource(
@@ -48,20 +48,20 @@ def test_what_is_no_text_is_described_by_kind_and_size() -> None:
     assert both == {"result": {"a": ["[image, image/png, 3.0 KiB, not shown here]"]}, "attachments": [lines[0]]}
 
 
-def test_an_error_is_the_servers_own_words() -> None:
+def test_an_error_has_the_servers_message() -> None:
     with pytest.raises(ToolError, match=r"^no such file \[redacted\]$") as caught:
         read(text("no such file topsecret1"), is_error=True)
     assert caught.value.code == "tool_failed"
-    with pytest.raises(ToolError, match="without saying which"):
+    with pytest.raises(ToolError, match="without a message"):
         read(is_error=True)
 
 
-def test_secrets_leave_text_and_structure() -> None:
+def test_secrets_are_removed_from_text_and_structure() -> None:
     assert read(text("a topsecret1 b")) == "a [redacted] b"
     assert read(structured_content={"topsecret1": ["topsecret1"]}) == {"[redacted]": ["[redacted]"]}
 
 
-def test_a_giant_is_refused_with_advice() -> None:
+def test_a_result_over_the_limit_is_refused_with_advice() -> None:
     for result in ({"structured_content": {"a": "x" * (MAX_BYTES + 1)}}, {}):
         with pytest.raises(ToolError, match=r"larger than 8\.0 MiB") as caught:
             read(text("x" * (MAX_BYTES + 1)), **result)

@@ -1,0 +1,141 @@
+"""The outcome of a tool call: the JSON result for the model and the state for the ledger. Pure."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from storage.records import CallState
+from tools.text_cleanup import cut, storable_data
+from tools.tool_definition import Tool, ToolError
+
+CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
+MIN_LIMIT = 300  # characters; below this nothing useful fits beside the note
+Stopped = Literal["timed_out", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended. `result` is what the model sees; `full_result` is the complete result if `result` was cut."""
+
+    state: CallState  # succeeded, failed, timed_out, cancelled, unknown
+    result: str
+    full_result: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """How one attempt ended: with a value, with the tool's error, stopped by us, or by a fault inside the tool.
+
+    `fault`: "interrupted" if the tool ended as cancelled though nobody cancelled it, "exception" if it raised.
+    """
+
+    value: Any = None
+    error: ToolError | None = None
+    stopped: Stopped | None = None
+    fault: Literal["interrupted", "exception"] | None = None
+
+
+def ok(data: Any) -> str:
+    """Return the result that a model sees after success; an empty one says that it is empty."""
+    if data is None or data == "" or data == [] or data == {}:
+        return json.dumps({"ok": True, "data": data, "note": "the result is empty"}, ensure_ascii=False)
+    return json.dumps({"ok": True, "data": data}, ensure_ascii=False, default=str)
+
+
+def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> str:
+    """Return the result that a model sees after a failure or a refusal."""
+    error = {"code": code, "message": message, "suggestion": suggestion, "retryable": retryable}
+    return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
+
+
+def is_failure(result: str) -> bool:
+    """Return True if `failed` wrote this result."""
+    return result.startswith('{"ok": false')
+
+
+def may_retry(tool: Tool, end: AttemptEnd) -> bool:
+    """Return True if the call is repeatable and its attempt ended with a temporary fault."""
+    temporary = end.fault == "interrupted" or (end.error is not None and end.error.retryable)
+    return tool.repeatable and temporary
+
+
+def outcome_of(tool: Tool, end: AttemptEnd, *, timeout_s: float, limit: int) -> CallOutcome:
+    """Return the outcome of a call from the end of its last attempt."""
+    limit = max(limit, MIN_LIMIT)
+    if end.stopped:
+        return _stopped(tool, end.stopped, timeout_s)
+    if end.fault == "interrupted":
+        if not tool.repeatable:
+            return unknown_outcome()
+        return _failure("interrupted", f"The tool {tool.name} was interrupted.", retryable=True)
+    if end.fault:
+        part = "" if tool.effect == "read" else " It may have done part of its work; check before trying again."
+        return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.{part}")
+    if end.error:
+        if end.error.uncertain and not tool.repeatable:
+            return unknown_outcome()
+        message, suggestion = cut(end.error.message, limit), cut(end.error.suggestion, limit)
+        return _failure(end.error.code, message, suggestion=suggestion, retryable=end.error.retryable)
+    return success_outcome(end.value, limit)
+
+
+def unknown_outcome() -> CallOutcome:
+    """Return the outcome of a call that may or may not have been carried out."""
+    text = failed(
+        "outcome_unknown",
+        "The call was started, but it is not known whether it was carried out.",
+        suggestion="Do not repeat it; a person is asked whether it succeeded.",
+    )
+    return CallOutcome(CallState.UNKNOWN, text, error="outcome_unknown")
+
+
+def cancelled_outcome() -> CallOutcome:
+    """Return the outcome of a call that was stopped before an attempt or between two."""
+    return CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
+
+
+def success_outcome(value: Any, limit: int) -> CallOutcome:
+    """Return the outcome of a call that returned `value`; a result over `limit` characters keeps its head and tail."""
+    try:
+        try:
+            data = _jsonable(value)
+        except (ValueError, PydanticSerializationError):  # perhaps a key that has no UTF-8 form
+            data = _jsonable(storable_data(value))
+    except (ValueError, PydanticSerializationError, RecursionError):
+        return _failure("bad_result", "The tool succeeded, but its result cannot be written as JSON.")
+    data = storable_data(data)
+    full = ok(data)
+    if len(full) <= limit:
+        return CallOutcome(CallState.SUCCEEDED, full)
+    text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    room = limit
+    while True:
+        short = json.dumps({"ok": True, "data": cut(text, room), "note": CUT_NOTE}, ensure_ascii=False)
+        if len(short) <= limit or room <= 0:
+            return CallOutcome(CallState.SUCCEEDED, short, full_result=full)
+        room = min(room - 8, room - (len(short) - limit) // 2)  # JSON escapes make the text longer than `room`
+
+
+def _jsonable(value: Any) -> Any:
+    # A value without a JSON form is shown as its type alone: its repr may contain a secret.
+    return to_jsonable_python(
+        value, bytes_mode="base64", inf_nan_mode="null", fallback=lambda odd: f"<{type(odd).__name__}>"
+    )
+
+
+def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> CallOutcome:
+    if not tool.repeatable:
+        return unknown_outcome()
+    if stopped == "cancelled":
+        return cancelled_outcome()
+    text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
+    return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
+
+
+def _failure(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> CallOutcome:
+    code, message, suggestion = storable_data([code, message, suggestion])
+    text = failed(code, message, suggestion=suggestion, retryable=retryable)
+    return CallOutcome(CallState.FAILED, text, error=code)

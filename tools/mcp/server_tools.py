@@ -1,0 +1,137 @@
+"""Which of a server's tools are offered, with which name and effect; a tool whose definition changes is quarantined."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import mcp.types as t
+
+from storage.records import Effect
+from tools.mcp.secret_redaction import Redactor
+from tools.mcp.server_settings import ServerSettings
+from tools.tool_definition import Tool
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+MAX_SCHEMA_CHARS = 65_536
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+
+CallTool = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
+"""(the server's tool, the fingerprint it was offered under, arguments) → data. Raises ToolError."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTools:
+    """The tools that a server offers now. `withheld`: one sentence per tool that `tools:` allows but is not offered."""
+
+    tools: tuple[Tool, ...] = ()
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    withheld: tuple[str, ...] = ()
+
+
+class ServerTools:
+    """Reads a server's tool lists and remembers the first definition of each tool while this process runs.
+
+    A tool whose definition changes is in quarantine until the old definition is back or the process restarts: a server
+    must not replace a tool that people have come to trust.
+    """
+
+    def __init__(self, server: ServerSettings, others: Collection[str], reserved: Collection[str]) -> None:
+        self._server = server
+        self._others = others
+        self._reserved = reserved
+        self._redactor = Redactor(server.secrets)
+        self._first: dict[str, str] = {}
+
+    def read(self, listed: Sequence[t.Tool], call: CallTool) -> OfferedTools:
+        """Return the tools to offer from a complete list."""
+        unique = {tool.name: tool for tool in listed if self._server.offers(tool.name)}
+        names = tool_names(self._server.name, unique, self._others, self._reserved)
+        tools, fingerprints, withheld = [], {}, []
+        for tool in unique.values():
+            digest = fingerprint(tool)
+            if reason := self._objection(tool, digest):
+                withheld.append(f"{self._redactor.text(tool.name)}: {reason}")
+            else:
+                fingerprints[tool.name] = digest
+                tools.append(self._tool(tool, names[tool.name], digest, call))
+        return OfferedTools(tuple(sorted(tools, key=lambda tool: tool.name)), fingerprints, tuple(withheld))
+
+    def _objection(self, tool: t.Tool, digest: str) -> str | None:
+        if self._first.setdefault(tool.name, digest) != digest:
+            return "its definition changed since Hermes started, so it is in quarantine; review it and restart"
+        if tool.input_schema.get("type", "object") != "object":
+            return "its arguments are not an object"
+        if len(json.dumps(tool.input_schema)) > MAX_SCHEMA_CHARS:
+            return f"its schema is longer than {MAX_SCHEMA_CHARS} characters"
+        return None
+
+    def _tool(self, tool: t.Tool, name: str, digest: str, call: CallTool) -> Tool:
+        async def run(_context: object, arguments: dict[str, Any]) -> Any:
+            return await call(tool.name, digest, arguments)
+
+        hints = tool.annotations or t.ToolAnnotations()
+        description = tool.description or hints.title or tool.title or tool.name
+        return Tool(
+            name=name,
+            description=self._redactor.text(visible_description(description)),
+            parameters=self._redactor.data(tool.input_schema),
+            effect=effect_of(hints),
+            run=run,
+            idempotent=bool(hints.idempotent_hint),
+            timeout_s=self._server.timeout_s,
+            source=f"mcp:{self._server.name}",
+            outward=hints.open_world_hint is not False,
+        )
+
+
+def effect_of(hints: t.ToolAnnotations) -> Effect:
+    """Return the effect that annotations declare, with the MCP specification's defaults for missing ones.
+
+    Specification 2025-06-18, ToolAnnotations: readOnlyHint false, destructiveHint true (it applies only to tools that
+    are not read-only). So a tool without annotations counts as dangerous.
+    """
+    if hints.read_only_hint is True:
+        return "read"
+    return "write" if hints.destructive_hint is False else "danger"
+
+
+def fingerprint(tool: t.Tool) -> str:
+    """Return a hash of everything by which a model or a person judges a tool; icons and `_meta` do not count."""
+    judged = tool.model_dump(mode="json", exclude={"icons", "meta"}, exclude_none=True)
+    return sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
+
+
+def visible_description(text: str) -> str:
+    """Return a description without invisible characters, which could carry instructions that people do not see."""
+    visible = "".join(
+        c
+        for c in text.replace("\r\n", "\n")
+        if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Co", "Cs", "Cn")
+    )
+    short = re.sub(r"\n{3,}", "\n\n", visible).strip()
+    return short if len(short) <= MAX_DESCRIPTION else short[: MAX_DESCRIPTION - 1].rstrip() + "…"
+
+
+def tool_names(server: str, tools: Iterable[str], others: Collection[str], reserved: Collection[str]) -> dict[str, str]:
+    """Return the name of each of a server's tools: `server_tool`, matching ^[a-zA-Z0-9_-]{1,64}$.
+
+    A hash of server and tool ends a name that was cut, that another tool of the server has, that is `reserved` (the
+    built-in tools), or that could also belong to one of the `others` (servers `a` and `a_b`). The names do not depend
+    on which server answers first, so that a stored approval can never apply to another tool.
+    """
+    named: dict[str, str] = {}
+    taken: set[str] = set()
+    # Tools whose names need no change come first, so that they keep them.
+    for tool in sorted(set(tools), key=lambda tool: (bool(_ILLEGAL.search(tool)), tool)):
+        name = _ILLEGAL.sub("_", f"{server}_{tool}")
+        ambiguous = any(len(other) > len(server) and name.startswith(f"{other}_") for other in others)
+        if ambiguous or len(name) > MAX_NAME or name in taken or name in reserved:
+            name = f"{name[: MAX_NAME - 9]}_{sha256(f'{server}/{tool}'.encode()).hexdigest()[:8]}"
+        taken.add(name)
+        named[tool] = name
+    return named

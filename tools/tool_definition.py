@@ -1,0 +1,62 @@
+"""What a tool is for the rest of Hermes, and the error that it raises."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from storage.records import Decision, Effect
+from tools.context import ToolContext
+
+TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")  # the function names that Chat Completions accepts
+
+
+class ToolError(Exception):
+    """A tool could not do its work. The model sees `message` and `suggestion` exactly as written.
+
+    `suggestion` says what to try instead. `retryable`: the executor may retry a repeatable call. `uncertain`: the
+    action may have happened all the same, so a call that is not repeatable becomes `unknown` instead of `failed`.
+    """
+
+    def __init__(
+        self, code: str, message: str, *, suggestion: str = "", retryable: bool = False, uncertain: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.suggestion = suggestion
+        self.retryable = retryable
+        self.uncertain = uncertain
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. `run(context, arguments)` gets validated arguments and returns JSON-able data.
+
+    `timeout_s`, `retries`, `result_limit`: None means the configured default. `source`: "built-in" or "mcp:<server>".
+    `outward`: it sends something to people or systems outside this thread. `check(arguments)` returns what is wrong
+    with arguments that fit the schema (rules that JSON Schema cannot express), or None. `default_decision` replaces
+    the decision that follows from `effect` when the configuration has none; give the reason beside it. `summary`: one
+    line for people, in English and Chinese; the default is the first line of `description`.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    effect: Effect
+    run: Callable[[ToolContext, dict[str, Any]], Awaitable[Any]]
+    idempotent: bool = False
+    timeout_s: float | None = None
+    retries: int | None = None
+    result_limit: int | None = None
+    roles: tuple[str, ...] = ()
+    source: str = "built-in"
+    outward: bool = False
+    check: Callable[[dict[str, Any]], str | None] | None = None
+    default_decision: Decision | None = None
+    summary: tuple[str, str] | None = None
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a call whose outcome is unknown may run again with the same idempotency key."""
+        return self.effect == "read" or self.idempotent

@@ -23,7 +23,7 @@ from bot.ports import ModelError
 from bot.simulator.settings import app_of, installed_manifest
 from bot.slack.slack_chat import SlackChat
 from bot.slack.web_api import bot_token_problem
-from handlers.socket_mode import SocketError, check_app_token
+from handlers.socket_connection import SocketError, check_app_token
 from storage.database import Database, StorageError
 from storage.migrate import HEAD, revision
 from storage.sqlite import sqlite_path

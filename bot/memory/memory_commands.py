@@ -70,29 +70,18 @@ def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Sou
         return _say(person, f"memory.refused.{error.reason}")
     if verb in {"", "help"}:
         return _say(person, "memory.help")
-    unknown = say(
-        "memory.unknown", person.locale, verb=memory_format.short(memory_format.one_line(verb).replace("`", "'"), 40)
-    )
+    unknown = say("memory.unknown", person.locale, verb=_quoted(verb, 40))
     return CommandAnswer(f"{unknown}\n{say('memory.help', person.locale)}")
 
 
 def press(tx: Tx, person: Person, action: str, value: str, now: float) -> CommandAnswer:
     """Run the action of a button that `person` pressed, on their own memories, and return the answer."""
     try:
-        if action == KEEP:
-            return _say(person, "memory.unchanged")
-        if action == PAGE:
-            return _list(tx, person, value, now)
-        if action == ASK:
-            return _ask_to_forget(tx, person, value, now)
-        if action == FORGET:
-            return _forget_shown(tx, person, value, now)
-        if action == WIDEN:
-            widened = memory_actions.widen(tx, person, value, now)
-            return CommandAnswer(_with_details("memory.widened", widened, person, now))
+        if action in _BUTTONS:
+            return _BUTTONS[action](tx, person, value, now)
     except RefusedError as error:
         return _say(person, f"memory.refused.{error.reason}")
-    return _say(person, "memory.old_button")
+    return _say(person, "memory.unchanged" if action == KEEP else "memory.old_button")
 
 
 def _say(person: Person, key: str, **values: object) -> CommandAnswer:
@@ -138,7 +127,7 @@ def _search(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.search")
     found = memory_actions.search(tx, person, rest, limit=MAX_FOUND + 1)
-    words = memory_format.short(memory_format.one_line(rest), 80)
+    words = _quoted(rest, 80)
     if not found:
         return _say(person, "memory.found.none", words=words)
     lines = [say("memory.found", person.locale, words=words)]
@@ -153,7 +142,7 @@ def _edit(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.edit")
     if memory_actions.get(tx, person, short_id) is None:
-        return _say(person, "memory.no_such", id=_id(short_id))
+        return _say(person, "memory.no_such", id=_quoted(short_id, 20))
     return CommandAnswer(
         _with_details("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now)
     )
@@ -166,7 +155,7 @@ def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
         return _ask_to_forget(tx, person, rest, now)
     found = memory_actions.search(tx, person, rest, limit=MAX_CHOICES)
     if not found:
-        return _say(person, "memory.found.none", words=memory_format.short(memory_format.one_line(rest), 80))
+        return _say(person, "memory.found.none", words=_quoted(rest, 80))
     if len(found) == 1:
         return _ask_to_forget(tx, person, found[0].short_id, now)
     choices = [Button(say("memory.forget.one", person.locale, id=m.short_id), ASK, m.short_id, "danger") for m in found]
@@ -177,7 +166,7 @@ def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
 def _ask_to_forget(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:
-        return _say(person, "memory.no_such", id=_id(short_id))
+        return _say(person, "memory.no_such", id=_quoted(short_id, 20))
     yes = Button(say("memory.forget.yes", person.locale), FORGET, f"{memory.short_id}:{_version(memory)}", "danger")
     keep = Button(say("memory.forget.keep", person.locale), KEEP, memory.short_id)
     return CommandAnswer(_with_details("memory.forget.ask", memory, person, now), (yes, keep))
@@ -200,13 +189,16 @@ def _version(memory: Memory) -> str:
     return str(int(memory.updated * 1000))
 
 
-def _id(written: str) -> str:
-    return memory_format.short(memory_format.one_line(written).replace("`", ""), 20)
+def _widen(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
+    widened = memory_actions.widen(tx, person, short_id, now)
+    return CommandAnswer(_with_details("memory.widened", widened, person, now))
 
 
-_VERBS: dict[str, Callable[[Tx, Person, str, float], CommandAnswer]] = {
-    "list": _list,
-    "search": _search,
-    "edit": _edit,
-    "forget": _forget,
-}
+def _quoted(text: str, limit: int) -> str:
+    """Return what a person wrote, shortened and without backticks, to repeat it to them."""
+    return memory_format.short(memory_format.one_line(text).replace("`", ""), limit)
+
+
+_Run = Callable[[Tx, Person, str, float], CommandAnswer]
+_VERBS: dict[str, _Run] = {"list": _list, "search": _search, "edit": _edit, "forget": _forget}
+_BUTTONS: dict[str, _Run] = {PAGE: _list, ASK: _ask_to_forget, FORGET: _forget_shown, WIDEN: _widen}

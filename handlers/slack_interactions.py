@@ -84,7 +84,9 @@ class Buttons:
         self._render = render
 
     async def decide(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        await self._handle(lambda click, action: self._approvals.decide(click, CARD_BUTTONS[action]), body, ack, respond)
+        await self._handle(
+            lambda click, action: self._approvals.decide(click, CARD_BUTTONS[action]), body, ack, respond
+        )
 
     async def stop(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
         await self._handle(lambda click, _: self._commands.stop(click), body, ack, respond)

@@ -32,7 +32,7 @@ from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
 from handlers.slack_interactions import Buttons, SlashCommands, register
-from handlers.socket_mode import Socket, SocketError, check_app_token
+from handlers.socket_connection import SocketConnection, SocketError, check_app_token
 from storage import approvals, inbox, memory_events
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
@@ -167,7 +167,7 @@ class Hermes:
         commands = CommandIntake(self.db, self.runner, self._lookup, self._commands)
         buttons = Buttons(approvals, commands, command_response)
         register(app, self.events, buttons, SlashCommands(commands, command_response))
-        self.socket = Socket(app, self._app_token, self.config.slack_api_url, time.monotonic)
+        self.socket = SocketConnection(app, self._app_token, self.config.slack_api_url, time.monotonic)
         await self._start_http()
         resumed = await self.runner.recover()
         log.info("started", extra={"resumed": resumed, "address": self.address})

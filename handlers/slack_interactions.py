@@ -84,20 +84,16 @@ class Buttons:
         self._render = render
 
     async def decide(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        async def handle(click: Click, action: str) -> None:
-            await self._approvals.decide(click, CARD_BUTTONS[action])
-
-        await self._handle(handle, body, ack, respond)
+        await self._handle(
+            lambda click, action: self._approvals.decide(click, CARD_BUTTONS[action]), body, ack, respond
+        )
 
     async def stop(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        async def handle(click: Click, _: str) -> None:
-            await self._commands.stop(click)
-
-        await self._handle(handle, body, ack, respond)
+        await self._handle(lambda click, _: self._commands.stop(click), body, ack, respond)
 
     async def memory(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        async def handle(click: Click, action: str) -> CommandAnswer:
-            return await self._commands.press_memory_button(click.user, click.thread.channel, action, click.value)
+        def handle(click: Click, action: str) -> Awaitable[CommandAnswer]:
+            return self._commands.press_memory_button(click.user, click.thread.channel, action, click.value)
 
         await self._handle(handle, body, ack, respond)
 

@@ -16,6 +16,11 @@ from storage.sqlite import sqlite_path
 Servers = Path | dict[str, Any]
 CheckServers = Callable[[Servers, Mapping[str, str]], list[str]]
 HIDDEN = "[secret]"
+MISSING = {
+    "bot": "SLACK_BOT_TOKEN is missing: install the app from manifest.yaml and copy its Bot User OAuth Token",
+    "app": "SLACK_APP_TOKEN is missing: create an app-level token with the scope connections:write",
+    "model": "no model is configured: set HERMES_MODEL (and OPENAI_API_KEY or OPENAI_BASE_URL)",
+}
 # Keys of Config that only the environment sets.
 VARIABLES = {
     "bot_token": "SLACK_BOT_TOKEN",
@@ -151,7 +156,7 @@ class _Loader:
                 "set HERMES_MODEL or model.name, or remove it"
             )
         elif self._required:
-            problems.append("no model is configured: set HERMES_MODEL (and OPENAI_API_KEY or OPENAI_BASE_URL)")
+            problems.append(MISSING["model"])
         return problems
 
     def _undefined_roles(self) -> list[str]:
@@ -189,13 +194,11 @@ def _token_problems(env: Environment) -> list[str]:
     problems = []
     bot, app = ((s.get_secret_value() if s else "") for s in (env.slack_bot_token, env.slack_app_token))
     if not bot:
-        problems.append(
-            "SLACK_BOT_TOKEN is missing: install the app from manifest.yaml and copy its Bot User OAuth Token"
-        )
+        problems.append(MISSING["bot"])
     elif bot.startswith("xapp-"):
         problems.append("SLACK_BOT_TOKEN is an app-level token (xapp-…): set it to the Bot User OAuth Token (xoxb-…)")
     if not app:
-        problems.append("SLACK_APP_TOKEN is missing: create an app-level token with the scope connections:write")
+        problems.append(MISSING["app"])
     elif app.startswith("xoxb-"):
         problems.append("SLACK_APP_TOKEN is a bot token (xoxb-…): set it to an app-level token (xapp-…)")
     return problems

@@ -1,7 +1,7 @@
 """Every key of the configuration: its type, limits, default and description. `bot.config.load` fills it in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -37,18 +37,6 @@ def sqlite_address(value: str) -> str:
     return value
 
 
-def schedule(value: str) -> str:
-    """Return a crontab(5) expression. Raise ValueError for anything else."""
-    crontab.parse(value)
-    return value
-
-
-def zone(value: str) -> str:
-    """Return the name of a time zone. Raise ValueError for an unknown one."""
-    crontab.zone_of(value)
-    return value
-
-
 def person(value: str) -> str:
     """Return a member of a role. Raise ValueError for a user group: groups are not resolved yet."""
     if USER_GROUP.fullmatch(value):
@@ -71,8 +59,18 @@ def servers(value: Any) -> Any:
     return value or None
 
 
+def accepted_by(check: Callable[[str], object]) -> AfterValidator:
+    """Return a validator for text that `check` takes without ValueError."""
+
+    def validate(value: str) -> str:
+        check(value)
+        return value
+
+    return AfterValidator(validate)
+
+
 HttpAddress = Annotated[str, AfterValidator(http_address)]
-Schedule = Annotated[str, AfterValidator(schedule)]
+Schedule = Annotated[str, accepted_by(crontab.parse)]
 Approvers = Annotated[str | tuple[str, ...], BeforeValidator(approvers)]
 Servers = Annotated[Path | dict[str, Any] | None, BeforeValidator(servers)]
 
@@ -202,7 +200,7 @@ class MemoryConfig(Section):
 class JobsConfig(Section):
     consolidate: Schedule = Field("0 3 * * *", description="When duplicate memories are merged, as crontab(5).")
     prune: Schedule = Field("0 4 * * 0", description="When memories are archived and deleted, as crontab(5).")
-    timezone: Annotated[str, AfterValidator(zone)] = Field("UTC", description="Time zone of both schedules.")
+    timezone: Annotated[str, accepted_by(crontab.zone_of)] = Field("UTC", description="Time zone of both schedules.")
 
 
 class FileConfig(Section):

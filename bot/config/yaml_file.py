@@ -1,4 +1,4 @@
-"""Reading `hermes.yaml`: YAML with `${VAR}` and `${VAR:-default}` filled from the environment."""
+"""Reads `hermes.yaml`, and fills in `${VAR}` and `${VAR:-default}` from the environment."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from tools.variable_substitution import fill_variables
 
 DOTENV = Path(".env")
-PLAIN = "mcp_servers"  # its own reader fills in variables, because it knows which values are secret
+NOT_FILLED = "mcp_servers"  # written inline, its own reader fills it in, because it knows what is secret
 _QUOTED = re.compile(r"(['\"]).*?\1")
 
 
@@ -33,7 +33,12 @@ class ConfigFile:
         if not isinstance(found, dict):
             self.problems.append(f"{self.path}: must be a mapping of keys, like config/hermes.example.yaml")
             return {}
-        return {str(key): self._value(str(key), value) for key, value in found.items()}
+        return {
+            str(key): value
+            if key == NOT_FILLED and isinstance(value, dict)
+            else self._filled_in(value, f"{self.path}: {key}")
+            for key, value in found.items()
+        }
 
     def _parsed(self) -> Any:
         try:
@@ -49,17 +54,12 @@ class ConfigFile:
             self.problems.append(f"{self.path}: not valid YAML{at}: {words}")
         return None
 
-    def _value(self, key: str, value: Any) -> Any:
-        if key == PLAIN and isinstance(value, dict):
-            return value
-        return self._interpolated(value, f"{self.path}: {key}")
-
-    def _interpolated(self, value: Any, where: str) -> Any:
-        """Fill variables in every string below `value`; an unresolved one is a problem."""
+    def _filled_in(self, value: Any, where: str) -> Any:
+        """Return `value` with the variables in every string filled in; an unknown variable is a problem."""
         if isinstance(value, dict):
-            return {key: self._interpolated(item, f"{where}.{key}") for key, item in value.items()}
+            return {key: self._filled_in(item, f"{where}.{key}") for key, item in value.items()}
         if isinstance(value, list):
-            return [self._interpolated(item, f"{where}[{n}]") for n, item in enumerate(value)]
+            return [self._filled_in(item, f"{where}[{n}]") for n, item in enumerate(value)]
         if not isinstance(value, str):
             return value
         filled = fill_variables(value, self._known)

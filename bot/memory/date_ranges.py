@@ -1,7 +1,7 @@
-"""Times that a question names ("5月2号", "last Tuesday", "上周", "2 days ago") as ranges of seconds since 1970.
+"""Finds times in a question ("5月2号", "last Tuesday", "上周", "2 days ago") as ranges of seconds since 1970.
 
-They raise memories from that time in the ranking and exclude none, so a wrong guess costs little. A day of a month
-without a year means this year's and last year's.
+Memories from these times rank higher, and no memory is excluded, so a wrong guess costs little. A day and month without
+a year stand for this year's and last year's.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-Days = tuple[date, date]  # from, up to (not included)
+Days = tuple[date, date]  # first day, day after the last
 
 MAX_TEXT = 4000
 MAX_RANGES = 4
@@ -29,7 +29,7 @@ _NUMBER = r"(\d{1,3}|[一二两三四五六七八九十])"
 
 
 def ranges(question: str, now: float, timezone: str) -> tuple[tuple[float, float], ...]:
-    """Return the times that a question names, as [start, end) in seconds; none for a question without one."""
+    """Return the times in a question as [start, end) in seconds, at most MAX_RANGES."""
     here = zone(timezone)
     today = datetime.fromtimestamp(now, here).date()
     found: dict[Days, None] = {}
@@ -37,13 +37,13 @@ def ranges(question: str, now: float, timezone: str) -> tuple[tuple[float, float
         for hit in pattern.finditer(question[:MAX_TEXT].lower()):
             try:
                 found.update(dict.fromkeys(read(hit, today)))
-            except (ValueError, OverflowError):  # 31 February, or a year that no calendar has
+            except (ValueError, OverflowError):  # 31 February, or a year out of range
                 continue
     return tuple((_at(start, here), _at(end, here)) for start, end in tuple(found)[:MAX_RANGES])
 
 
 def zone(timezone: str) -> tzinfo:
-    """Return the time zone of this name, or UTC for one that nobody knows."""
+    """Return the time zone of this name, or UTC for an unknown name."""
     try:
         return ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -107,7 +107,7 @@ def _weekday(weekday: int, today: date, back: int) -> Days:
 
 
 def _english_weekday(hit: re.Match[str], today: date) -> Iterator[Days]:
-    """The most recent such day before today; "last Tuesday" may also mean the one in the week before this."""
+    """The latest such day before today; "last Tuesday" can also mean the one of last week."""
     weekday = _WEEKDAYS[hit[2][:3]]
     recent = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
     yield _day(recent)

@@ -1,6 +1,6 @@
-"""`/memory …`, `/hermes memory …` and `!memory …`: one parser, one answer, in one transaction.
+"""The commands `/memory …`, `/hermes memory …` and `!memory …`, and the buttons in their answers.
 
-The owner alone sees the answers, so they show every memory with its audience, wherever they are asked for.
+Only the owner sees an answer, so it may show every memory, in any place.
 """
 
 import re
@@ -15,11 +15,11 @@ from storage.database import Tx
 from storage.records import Memory, Person, Place
 
 FORGET, KEEP, ASK, PAGE, WIDEN = "memory_forget", "memory_keep", "memory_ask", "memory_page", "memory_widen"
-ACTIONS = (FORGET, KEEP, ASK, PAGE, WIDEN)  # what handlers register
+ACTIONS = (FORGET, KEEP, ASK, PAGE, WIDEN)  # the action ids that handlers register
 
 PAGE_SIZE = 15
-FOUND = 10
-CHOICES = 5
+MAX_FOUND = 10
+MAX_CHOICES = 5
 
 _CHINESE_VERBS = {
     "列表": "list",
@@ -53,56 +53,42 @@ def guess_type(content: str) -> MemoryType:
 
 
 def parse(text: str) -> tuple[str, str]:
-    """Return the verb (empty for none; lower case, Chinese ones translated) and the rest."""
+    """Return the verb, in lower case and English, and the rest of the text; empty if there is none."""
     verb, *rest = text.strip().split(maxsplit=1) or [""]
     return _CHINESE_VERBS.get(verb, verb.lower()), rest[0] if rest else ""
 
 
 def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Source | None = None) -> CommandAnswer:
-    """Carry out a command that `person` typed in `place`, and return what to show them. Never raises for bad input.
-
-    `text` is what follows `/memory`, unescaped.
-    """
+    """Run a command that `person` typed in `place`; return the answer. `text` is what follows `/memory`, unescaped."""
     verb, rest = parse(text)
     try:
         if verb == "add":
             return _add(tx, person, place, rest, now, source)
         if verb in _VERBS:
             return _VERBS[verb](tx, person, rest, now)
-    except RefusedError as refused:
-        return _say(person, f"memory.refused.{refused.why}")
+    except RefusedError as error:
+        return _say(person, f"memory.refused.{error.reason}")
     if verb in {"", "help"}:
         return _say(person, "memory.help")
-    unknown = say(
-        "memory.unknown", person.locale, verb=memory_format.short(memory_format.one_line(verb).replace("`", "'"), 40)
-    )
+    unknown = say("memory.unknown", person.locale, verb=_quoted(verb, 40))
     return CommandAnswer(f"{unknown}\n{say('memory.help', person.locale)}")
 
 
 def press(tx: Tx, person: Person, action: str, value: str, now: float) -> CommandAnswer:
-    """Carry out a press of a button by `person`, whose own memories alone it can reach. Never raises for bad input."""
+    """Run the action of a button that `person` pressed, on their own memories, and return the answer."""
     try:
-        if action == KEEP:
-            return _say(person, "memory.unchanged")
-        if action == PAGE:
-            return _list(tx, person, value, now)
-        if action == ASK:
-            return _ask(tx, person, value, now)
-        if action == FORGET:
-            return _forget_shown(tx, person, value, now)
-        if action == WIDEN:
-            widened = memory_actions.widen(tx, person, value, now)
-            return CommandAnswer(_told("memory.widened", widened, person, now))
-    except RefusedError as refused:
-        return _say(person, f"memory.refused.{refused.why}")
-    return _say(person, "memory.old_button")
+        if action in _BUTTONS:
+            return _BUTTONS[action](tx, person, value, now)
+    except RefusedError as error:
+        return _say(person, f"memory.refused.{error.reason}")
+    return _say(person, "memory.unchanged" if action == KEEP else "memory.old_button")
 
 
 def _say(person: Person, key: str, **values: object) -> CommandAnswer:
     return CommandAnswer(say(key, person.locale, **values))
 
 
-def _told(key: str, memory: Memory, person: Person, now: float) -> str:
+def _with_details(key: str, memory: Memory, person: Person, now: float) -> str:
     facts = f"`{memory.short_id}` · {memory_format.details(memory, person, now)}"
     return say(key, person.locale, content=memory.content, facts=facts)
 
@@ -110,11 +96,13 @@ def _told(key: str, memory: Memory, person: Person, now: float) -> str:
 def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.add")
-    kept = memory_actions.remember(tx, person, place, content, now, type=guess_type(content), source=source)
-    text = _told("memory.already_known" if kept.known else "memory.added", kept.memory, person, now)
-    if covers(kept.memory.audience, WORKSPACE):
+    remembered = memory_actions.remember(tx, person, place, content, now, type=guess_type(content), source=source)
+    text = _with_details(
+        "memory.already_known" if remembered.already_known else "memory.added", remembered.memory, person, now
+    )
+    if covers(remembered.memory.audience, WORKSPACE):
         return CommandAnswer(text)
-    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, kept.memory.short_id),))
+    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, remembered.memory.short_id),))
 
 
 def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
@@ -127,24 +115,24 @@ def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not shown:
         return _say(person, "memory.list.none")
     head = say("memory.list", person.locale, first=first + 1, last=first + len(shown), total=total)
-    turns = tuple(
+    page_buttons = tuple(
         Button(say("memory.page", person.locale, page=other), PAGE, str(other))
         for other in (number - 1, number + 1)
         if 1 <= other <= pages
     )
-    return CommandAnswer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), turns)
+    return CommandAnswer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), page_buttons)
 
 
 def _search(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.search")
-    found = memory_actions.search(tx, person, rest, limit=FOUND + 1)
-    words = memory_format.short(memory_format.one_line(rest), 80)
+    found = memory_actions.search(tx, person, rest, limit=MAX_FOUND + 1)
+    words = _quoted(rest, 80)
     if not found:
         return _say(person, "memory.found.none", words=words)
     lines = [say("memory.found", person.locale, words=words)]
-    lines += [memory_format.line(m, person, now) for m in found[:FOUND]]
-    if len(found) > FOUND:
+    lines += [memory_format.line(m, person, now) for m in found[:MAX_FOUND]]
+    if len(found) > MAX_FOUND:
         lines.append(say("memory.found.more", person.locale))
     return CommandAnswer("\n".join(lines))
 
@@ -154,9 +142,9 @@ def _edit(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.edit")
     if memory_actions.get(tx, person, short_id) is None:
-        return _say(person, "memory.no_such", id=_id(short_id))
+        return _say(person, "memory.no_such", id=_quoted(short_id, 20))
     return CommandAnswer(
-        _told("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now)
+        _with_details("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now)
     )
 
 
@@ -164,34 +152,34 @@ def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     if not rest:
         return _say(person, "memory.usage.forget")
     if memory_actions.get(tx, person, rest) is not None:
-        return _ask(tx, person, rest, now)
-    found = memory_actions.search(tx, person, rest, limit=CHOICES)
+        return _ask_to_forget(tx, person, rest, now)
+    found = memory_actions.search(tx, person, rest, limit=MAX_CHOICES)
     if not found:
-        return _say(person, "memory.found.none", words=memory_format.short(memory_format.one_line(rest), 80))
+        return _say(person, "memory.found.none", words=_quoted(rest, 80))
     if len(found) == 1:
-        return _ask(tx, person, found[0].short_id, now)
+        return _ask_to_forget(tx, person, found[0].short_id, now)
     choices = [Button(say("memory.forget.one", person.locale, id=m.short_id), ASK, m.short_id, "danger") for m in found]
     lines = [say("memory.forget.which", person.locale), *(memory_format.line(m, person, now) for m in found)]
     return CommandAnswer("\n".join(lines), (*choices, Button(say("memory.forget.keep", person.locale), KEEP, "")))
 
 
-def _ask(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
+def _ask_to_forget(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:
-        return _say(person, "memory.no_such", id=_id(short_id))
+        return _say(person, "memory.no_such", id=_quoted(short_id, 20))
     yes = Button(say("memory.forget.yes", person.locale), FORGET, f"{memory.short_id}:{_version(memory)}", "danger")
     keep = Button(say("memory.forget.keep", person.locale), KEEP, memory.short_id)
-    return CommandAnswer(_told("memory.forget.ask", memory, person, now), (yes, keep))
+    return CommandAnswer(_with_details("memory.forget.ask", memory, person, now), (yes, keep))
 
 
 def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> CommandAnswer:
-    """Forget exactly what was shown: a memory that was edited since is shown again instead."""
+    """Forget the version that was shown. A memory that was edited since is shown again instead."""
     short_id, _, version = value.partition(":")
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:
         return _say(person, "memory.refused.gone")
     if version != _version(memory):
-        again = _ask(tx, person, short_id, now)
+        again = _ask_to_forget(tx, person, short_id, now)
         return CommandAnswer(f"{say('memory.forget.changed', person.locale)}\n{again.text}", again.buttons)
     memory_actions.forget(tx, person, short_id, now)
     return _say(person, "memory.forget.done", id=memory.short_id)
@@ -201,13 +189,16 @@ def _version(memory: Memory) -> str:
     return str(int(memory.updated * 1000))
 
 
-def _id(written: str) -> str:
-    return memory_format.short(memory_format.one_line(written).replace("`", ""), 20)
+def _widen(tx: Tx, person: Person, short_id: str, now: float) -> CommandAnswer:
+    widened = memory_actions.widen(tx, person, short_id, now)
+    return CommandAnswer(_with_details("memory.widened", widened, person, now))
 
 
-_VERBS: dict[str, Callable[[Tx, Person, str, float], CommandAnswer]] = {
-    "list": _list,
-    "search": _search,
-    "edit": _edit,
-    "forget": _forget,
-}
+def _quoted(text: str, limit: int) -> str:
+    """Return what a person wrote, shortened and without backticks, to repeat it to them."""
+    return memory_format.short(memory_format.one_line(text).replace("`", ""), limit)
+
+
+_Run = Callable[[Tx, Person, str, float], CommandAnswer]
+_VERBS: dict[str, _Run] = {"list": _list, "search": _search, "edit": _edit, "forget": _forget}
+_BUTTONS: dict[str, _Run] = {PAGE: _list, ASK: _ask_to_forget, FORGET: _forget_shown, WIDEN: _widen}

@@ -1,7 +1,7 @@
-"""How text becomes words of the search index, and a question becomes terms to search for.
+"""Turns text into words of the search index, and a question into terms to search for.
 
-SQLite's tokenizer takes a run of Chinese for one word, so such runs are cut into overlapping pairs on both sides; the
-last character stands alone too, which lets a single character be found as the beginning of a token.
+SQLite's tokenizer treats a run of Chinese as one word, so runs are cut into overlapping pairs, in text and question.
+The index also gets the last character alone: every single character is then the beginning of a token.
 """
 
 import re
@@ -14,7 +14,7 @@ _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(f"[{_CJK}]+|[^{_CJK}\\W_]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 
-# Words that ask, or hold a sentence together, and say nothing of what is looked for.
+# Question words and function words, which say nothing about what is looked for.
 _ENGLISH = frozenset(
     re.findall(
         r"\w+",
@@ -32,12 +32,12 @@ _CHINESE = re.compile(
 
 
 def for_index(text: str) -> str:
-    """Return the text as the index stores it."""
+    """Return the words of a text, as the index stores them."""
     return " ".join(token for run in _runs(text) for token in _tokens(run))
 
 
 def terms(question: str) -> tuple[str, ...]:
-    """Return the different words of a question that are worth looking for; one ending in `*` is a beginning."""
+    """Return the distinct search words of a question; a trailing `*` marks the beginning of a word."""
     asked = _CHINESE.sub(" ", _plain(question[:MAX_TEXT]))
     found: dict[str, None] = {}
     for run in _RUN.findall(asked):
@@ -52,7 +52,7 @@ def terms(question: str) -> tuple[str, ...]:
 
 
 def coverage(marked: str, words: tuple[str, ...]) -> float:
-    """Return the share of the question's words that the index found, from the text with its matches marked."""
+    """Return the share of the question's words that were found, from the text with its matches in \\x01…\\x02."""
     found = set(re.findall("\x01([^\x02]*)\x02", marked))
     return min(1.0, len(found) / len(words)) if words else 0.0
 

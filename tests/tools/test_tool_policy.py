@@ -109,7 +109,10 @@ def test_the_requester_is_excluded_from_an_older_card_by_the_rule_of_today() -> 
 def test_the_reason_of_a_shortage_counts_who_must_agree_and_who_may() -> None:
     two = ApprovalRule(approvers=("U1", "U2"), quorum=3)
     assert shortage(two, "U1") == "approvals needed: 3, people who can approve: 2"
-    assert shortage(replace(two, not_requester=True), "U1") == "3 must agree and 1 may other than the requester"
+    assert (
+        shortage(replace(two, not_requester=True), "U1")
+        == "approvals needed: 3, people who can approve besides the requester: 1"
+    )
 
 
 def test_an_approver_who_lost_the_role_decides_no_more() -> None:

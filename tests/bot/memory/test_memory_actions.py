@@ -31,16 +31,16 @@ async def test_a_memory_takes_the_audience_of_its_place_and_its_source(db: Datab
     memory = kept.memory
     assert (memory.content, memory.audience, memory.type) == ("Likes tea", Audience("private", "C1"), "preference")
     assert (memory.source_channel, memory.source_ts, memory.permalink) == ("C1", "17.5", source.permalink)
-    assert not kept.known
+    assert not kept.already_known
 
 
 async def test_what_is_known_is_not_stored_twice(db: Database) -> None:
     first = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW, valid_until=NOW + 5)
     again = await db.write(memory_actions.remember, ANN, DM, "i LIKE tea.", NOW + 1)
-    assert again.known
+    assert again.already_known
     assert again.memory == replace(first.memory, valid_until=None, updated=NOW + 1)
     assert await db.read(rows.count, "T1", "UANN") == 1
-    assert not (await db.write(memory_actions.remember, BEN, DM, "I like tea", NOW)).known
+    assert not (await db.write(memory_actions.remember, BEN, DM, "I like tea", NOW)).already_known
 
 
 async def test_saying_it_again_before_more_people_widens_and_before_fewer_does_not_narrow(db: Database) -> None:
@@ -62,7 +62,7 @@ async def test_what_was_archived_comes_back_when_it_is_said_again(db: Database) 
     memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
     await db.write(rows.archive, "T1", "UANN", [memory.id], actor="prune", now=NOW)
     again = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)
-    assert (again.known, again.memory.status) == (True, "active")
+    assert (again.already_known, again.memory.status) == (True, "active")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,9 @@ async def test_what_must_not_be_kept_is_refused_at_add_and_at_edit(db: Database,
     ):
         with pytest.raises(RefusedError) as refused:
             await attempt
-        assert refused.value.why == why or (why is None and refused.value.why in {"secret", "identity", "payment"})
+        assert refused.value.reason == why or (
+            why is None and refused.value.reason in {"secret", "identity", "payment"}
+        )
         assert content[:40] not in str(refused.value) or not content.strip()
     assert [m.content for m in await db.read(rows.page, "T1", "UANN", limit=9)] == ["harmless"]
 

@@ -4,22 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.memory.sensitive_data import forbidden
+from bot.memory.sensitive_data import sensitive_kind
 from tests.bot.memory.sensitive_samples import HARMLESS, SECRET, chinese_id, digits, luhn, some
 
 
 @pytest.mark.parametrize("text", SECRET)
 def test_what_must_not_be_kept_is_recognised(text: str) -> None:
-    assert forbidden(text)
+    assert sensitive_kind(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_ordinary_talk_is_left_alone(text: str) -> None:
-    assert forbidden(text) is None
+    assert sensitive_kind(text) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "sort"),
+    ("text", "kind"),
     [
         (f"use sk-proj-{some(60)}", "secret"),
         (f"AKIA{some(16, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}", "secret"),
@@ -35,16 +35,16 @@ def test_ordinary_talk_is_left_alone(text: str) -> None:
         (f"护照号 E{digits(8)}", "identity"),
     ],
 )
-def test_the_sort_is_named(text: str, sort: str) -> None:
-    assert forbidden(text) == sort
+def test_the_kind_is_named(text: str, kind: str) -> None:
+    assert sensitive_kind(text) == kind
 
 
 def test_wide_digits_and_invisible_characters_hide_nothing() -> None:
     number = luhn("4" + digits(14))
-    assert forbidden("".join(chr(ord(c) + 0xFEE0) for c in number)) == "payment"
-    assert forbidden("\u200b".join(number)) == "payment"
+    assert sensitive_kind("".join(chr(ord(c) + 0xFEE0) for c in number)) == "payment"
+    assert sensitive_kind("\u200b".join(number)) == "payment"
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_judged_without_raising(text: str) -> None:
-    assert forbidden(text) in {None, "secret", "identity", "payment"}
+    assert sensitive_kind(text) in {None, "secret", "identity", "payment"}

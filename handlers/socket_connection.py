@@ -1,4 +1,4 @@
-"""Socket Mode with a watchdog: a wrong token fails at start, a silent or ticketless socket is replaced."""
+"""The Socket Mode connection. A wrong token fails at start, and a watchdog replaces a socket that is down or silent."""
 
 import asyncio
 import logging
@@ -14,20 +14,23 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 log = logging.getLogger(__name__)
-sdk_log = logging.getLogger("slack_sdk.socket")  # at DEBUG it would write whole messages
-ANSWER_SECONDS = 2.0  # at the end, for events that are being stored
+sdk_log = logging.getLogger("slack_sdk.socket")  # logs complete messages at DEBUG; bot.ops.logs silences it
+ANSWER_SECONDS = 2.0  # at shutdown, for events that are being stored
 CHECK_SECONDS = 15
 
 
 class SocketError(Exception):
-    """The app token does not open a socket. `str()` says why and what to do, in one line."""
+    """The app token does not open a socket. `str()` is one line with reason and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds. `down`: a socket that is closed, ungreeted or silent for so long is replaced (Slack greets at once; a
-    one-time address that failed is never asked for again by the SDK). `ping`: between pings; a socket whose pongs stop
-    is closed by the SDK after four of them. `tick`: between looks.
+class SocketTimeouts:
+    """Times in seconds.
+
+    down: until a socket that is closed, silent or without Slack's hello is replaced. Slack says hello at once, and the
+          SDK would retry a failed one-time address forever.
+    ping: between pings. The SDK closes a socket after four pings without a pong.
+    tick: between checks of the watchdog.
     """
 
     down: float = 10.0
@@ -36,7 +39,7 @@ class Patience:
 
 
 async def check_app_token(token: str, base_url: str) -> None:
-    """Ask for a socket's address: the only call that an app token allows. Raises SocketError."""
+    """Check the token with apps.connections.open, the only method it allows. Raise SocketError."""
     try:
         await AsyncWebClient(base_url=base_url, timeout=CHECK_SECONDS).apps_connections_open(app_token=token)
     except SlackApiError as error:
@@ -47,14 +50,14 @@ async def check_app_token(token: str, base_url: str) -> None:
             "with the scope connections:write"
         ) from None
     except (aiohttp.ClientError, SlackClientError, OSError, TimeoutError, ValueError, AttributeError) as error:
-        # AttributeError: slack_sdk takes a body of text/plain for a dict
+        # AttributeError: slack_sdk treats a text/plain body as a dict
         raise SocketError(
             f"Slack cannot be reached to open a socket ({type(error).__name__}); check {base_url}"
         ) from None
 
 
 class _Handler(AsyncSocketModeHandler):
-    """Knows what it is answering, so that the socket is closed only after the answers."""
+    """Bolt's handler, which also knows the events that are being answered, so that `close` can wait for them."""
 
     def __init__(self, app: AsyncApp, token: str, web: AsyncWebClient, ping: float) -> None:
         self._busy: set[asyncio.Task[Any]] = set()
@@ -67,23 +70,23 @@ class _Handler(AsyncSocketModeHandler):
         try:
             await super().handle(client, req)
         except (aiohttp.ClientError, ConnectionError) as error:
-            log.info("an acknowledgement did not reach Slack, which sends it again", extra={"reason": str(error)})
-        except Exception as error:  # before our own code saw it; sent again it would be no better
-            log.error("Bolt cannot read an event", extra={"kind": req.type, "error": type(error).__name__})
+            log.info("acknowledgement failed; Slack will send the event again", extra={"reason": str(error)})
+        except Exception as error:  # raised by Bolt before our code runs; a repetition would fail in the same way
+            log.error("event not readable by Bolt", extra={"kind": req.type, "error": type(error).__name__})
             await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
         finally:
             if task is not None:
                 self._busy.discard(task)
 
     async def answered(self) -> None:
-        """Take in nothing new, and wait a moment for what is being answered."""
+        """Receive no more events, and wait at most ANSWER_SECONDS for those being answered."""
         self.client.message_processor.cancel()
         if self._busy:
             await asyncio.wait(set(self._busy), timeout=ANSWER_SECONDS)
 
 
-class Socket:
-    """One Socket Mode connection for the life of the process."""
+class SocketConnection:
+    """The Socket Mode connection of the process."""
 
     def __init__(
         self,
@@ -91,19 +94,19 @@ class Socket:
         app_token: str,
         base_url: str,
         clock: Callable[[], float],
-        patience: Patience | None = None,
+        timeouts: SocketTimeouts | None = None,
     ) -> None:
         self._web = AsyncWebClient(base_url=base_url, timeout=CHECK_SECONDS)
         self._handler: _Handler | None = None
         self._app, self._token = app, app_token
-        self._clock, self._patience = clock, patience or Patience()
-        self._greeted: Any = None  # the connection that has said hello
-        self._left_alone = False
+        self._clock, self._timeouts = clock, timeouts or SocketTimeouts()
+        self._greeted: Any = None  # the connection on which Slack said hello
+        self._waited_for_sdk = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Connect in the background; check the token before."""
-        self._handler = _Handler(self._app, self._token, self._web, self._patience.ping)
+        """Connect in the background. Check the token first with `check_app_token`."""
+        self._handler = _Handler(self._app, self._token, self._web, self._timeouts.ping)
         self._handler.client.on_message_listeners.append(self._heard)
         connecting = self._handler.connect_async()  # type: ignore[no-untyped-call]
         self._tasks = [
@@ -113,13 +116,13 @@ class Socket:
 
     @property
     def alive(self) -> bool:
-        """Whether events arrive: connected, and greeted by Slack."""
+        """True if events can arrive: connected, and Slack said hello."""
         client = self._handler.client if self._handler else None
         session = client.current_session if client else None
         return session is not None and not session.closed and self._greeted is session
 
     async def close(self) -> None:
-        """Stop receiving; what was not acknowledged Slack sends again."""
+        """Stop receiving. Slack sends again what was not acknowledged."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -134,13 +137,13 @@ class Socket:
     async def _watch(self) -> None:
         down_since: float | None = None
         while True:
-            await asyncio.sleep(self._patience.tick)
+            await asyncio.sleep(self._timeouts.tick)
             if self.alive:
                 down_since = None
                 continue
             down_since = self._clock() if down_since is None else down_since
-            if self._clock() - down_since >= self._patience.down:
-                log.warning("the socket is down or silent; a new one is opened")
+            if self._clock() - down_since >= self._timeouts.down:
+                log.warning("socket down or silent; reconnecting")
                 await self._replace()
                 down_since = None
 
@@ -148,19 +151,19 @@ class Socket:
         client = self._handler.client if self._handler else None
         if client is None:
             return
-        client.wss_uri = None  # the SDK's own loop asks for a new address now
-        self._left_alone = client.connect_operation_lock.locked() and not self._left_alone
-        if self._left_alone:  # that loop is at work; once more, and it hangs
+        client.wss_uri = None  # makes the SDK's own reconnect loop ask for a new address
+        self._waited_for_sdk = client.connect_operation_lock.locked() and not self._waited_for_sdk
+        if self._waited_for_sdk:  # that loop is running; if it still is next time, it hangs
             return
         connecting = self._tasks[0]
-        if not connecting.done():  # it asks the same used-up address for ever, or waits for a hand-shake
+        if not connecting.done():  # it retries a used one-time address forever, or waits for a handshake
             connecting.cancel()
             await asyncio.gather(connecting, return_exceptions=True)
         try:
-            # Bounded: while Slack cannot be reached this would go on for ever.
-            async with asyncio.timeout(self._patience.down):
+            # With a limit: while Slack cannot be reached this would retry forever.
+            async with asyncio.timeout(self._timeouts.down):
                 await client.connect_to_new_endpoint(force=True)
         except Exception as error:
             answer = error.response.data if isinstance(error, SlackApiError) else None
             code = answer.get("error") if isinstance(answer, dict) else type(error).__name__
-            log.warning("no new socket yet", extra={"reason": code})
+            log.warning("reconnecting failed", extra={"reason": code})

@@ -12,10 +12,10 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from handlers.socket_mode import Patience, Socket, SocketError, check_app_token
+from handlers.socket_connection import SocketConnection, SocketError, SocketTimeouts, check_app_token
 from tests.waiting import until
 
-QUICK = Patience(down=0.3, ping=0.2, tick=0.02)
+QUICK = SocketTimeouts(down=0.3, ping=0.2, tick=0.02)
 GENERAL, ANA = "C0GENERAL", "U0ANA"
 
 
@@ -36,7 +36,7 @@ class Line:
             self.heard.append(body["event"].get("text", ""))
             return BoltResponse(status=200)
 
-        self.socket = Socket(app, token, sim.api_url, time.monotonic, QUICK)
+        self.socket = SocketConnection(app, token, sim.api_url, time.monotonic, QUICK)
 
     async def alive(self) -> bool:
         return self.socket.alive

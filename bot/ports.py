@@ -97,7 +97,7 @@ class Reply(Protocol):
     async def pause(self, status: SessionStatus = "suspended") -> None:
         """Close the message because the turn waits for approvals. Raise ChatError.
 
-        The text added so far must be committed: all of it is shown. Open cards end with "waits for a decision".
+        The text added so far must be committed: all of it is shown. Open cards end with "waiting for a decision".
         """
 
     async def close(self) -> None:

@@ -185,11 +185,17 @@ def test_every_metric_is_explained() -> None:
     assert listed == {name for name in exported if not name.endswith("_created")}
 
 
-@pytest.mark.parametrize("name", ["docs/operations.md", "docs/usage.md"])
-def test_what_is_quoted_of_hermes_is_what_hermes_says(name: str) -> None:
-    english = [text for text, _ in TEXTS.values()]
-    quoted = re.findall(r"^\| “([^”]+)”", read(name), re.MULTILINE)
-    assert [quote for quote in quoted if not any(quote in text for text in english)] == []
+def test_what_the_troubleshooting_quotes_is_what_hermes_says() -> None:
+    table = read("docs/operations.md").split("| what you see |", 1)[1]
+    said, errors = (
+        re.findall(r"^\| “([^”]+)”", table, re.MULTILINE),
+        re.findall(r"^\|[^`|]*`(\w+ [^`]+)`", table, re.MULTILINE),
+    )
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "bot").rglob("*.py"))
+    assert len(said) >= 2
+    assert len(errors) >= 4
+    assert [quote for quote in said if not any(quote in english for english, _ in TEXTS.values())] == []
+    assert [quote for quote in errors if quote not in code] == []
 
 
 # --- slack.md

@@ -83,7 +83,8 @@ async def request_reply(
             data = await compact(services, data, keep)
             return await _send(services, data, act, reply)
     except ModelError as error:
-        log.warning("model request failed", extra={"session": session, "turn": act.turn, "code": error.code})
+        fields = {"session": session, "turn": act.turn, "code": error.code, "reason": str(error)}
+        log.warning("model request failed", extra=fields)
         return ModelFailed(act.turn, act.step, error.code, reply.shown)
 
 

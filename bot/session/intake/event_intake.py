@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.session.access import is_addressed, is_follow_up, parse_command
 from bot.session.engine.runner import Runner
-from bot.session.machine.call_lifecycle import is_unsettled
+from bot.session.machine.transition import is_unsettled
 from bot.session.workspace import Workspace
 from storage import inbox, sessions
 from storage.database import Database, StorageError, Tx

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tools.call_outcome import CallOutcome
+from tools.call_outcome import CallOutcome, failed, ok
 from tools.call_review import ReviewedCall
 
 
@@ -107,3 +107,20 @@ class Resumed:
 
 
 Event = InboxTaken | Replied | ModelFailed | ToolFinished | Decided | Stopped | Resumed
+
+# The result that the model gets for a call that ended without running, or with an unknown outcome.
+RESULTS: dict[str, str] = {
+    "denied": failed(
+        "denied", "A person denied this call.", suggestion="Do not repeat it; ask what they would prefer."
+    ),
+    "expired": failed("expired", "Nobody decided in time; this is not a denial.", suggestion="Offer to ask again."),
+    "withdrawn": failed("withdrawn", "The call was withdrawn before anyone decided; it did not run."),
+    "worked": ok("A person confirmed that the call had its effect. Its own result is not known."),
+    "skipped": failed("unknown", "Whether the call had its effect is not known, and a person chose to leave it so."),
+    "unanswered": failed("unknown", "Whether the call had its effect is not known, and nobody said so in time."),
+    "cancelled": failed("cancelled", "The call was stopped before it ended."),
+    "unknown": failed(
+        "unknown", "The call was broken off; whether it had its effect is not known. A person was asked."
+    ),
+    "awaiting": failed("awaiting_approval", "A person has been asked; the outcome will follow as approval_result."),
+}

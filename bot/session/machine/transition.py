@@ -1,278 +1,395 @@
-"""The session machine: `transition(session, event) -> (session, effects)`. The only place that changes a phase.
+"""The session machine: `transition(session, event)` returns the next session and the effects. Only it changes a phase.
 
-Total and pure: an event that does not fit changes nothing and is recorded.
+It is total and pure: an event that does not fit changes nothing and is recorded. The transitions are listed in
+`state_table.py`.
 
-| phase | event | next | effects |
-|---|---|---|---|
-| at rest | InboxTaken, something opens | reasoning | open calls get their interim result; OpenTurn; Append…; AskModel |
-| at rest | InboxTaken, nothing opens | same | none: it waits |
-| reasoning | Replied without calls | at rest | Append; EndTurn; Finish; TakeInbox |
-| reasoning | Replied with calls | waiting_tool, or parked | PlanCall each; RunTool, AskApproval, or the refusal |
-| reasoning | ModelFailed | at rest | Append what was seen; EndTurn; Interrupt; TakeInbox |
-| waiting_tool | ToolFinished, others run | waiting_tool | SetCall; Append |
-| waiting_tool | ToolFinished, last one, none awaits | waiting_tool, a step boundary | SetCall; Append; TakeInbox |
-| waiting_tool at a boundary | InboxTaken | reasoning | outcomes and the requester's messages join; AskModel |
-| waiting_tool | ToolFinished, last one, some await | parked | SetCall; Append; RestTurn; Pause; TakeInbox |
-| any | ToolFinished of a detached call | same | SetCall; PutOutcome (TakeInbox at rest) |
-| parked | Decided: approved, run_again | waiting_tool | ResumeTurn; StartAttempt; RunTool |
-| waiting_tool | Decided for an attached call | same | StartAttempt and RunTool, or SetCall; Append |
-| parked | Decided: anything else | as ToolFinished | ResumeTurn when it was the last; SetCall; Append; … |
-| any | Decided for a detached call | same | StartAttempt and RunTool, or PutOutcome |
-| at work, or calls open | Stopped (this turn) | at rest | every call gets a result; EndTurn; Interrupt; TakeInbox |
-| any | Stopped (deleted) of a turn that has open calls | same, or at rest if it is this one | only its calls get one |
-| any | Resumed | as owed | repeatable calls run again, the others are asked about; AskModel again |
-
-Attached calls belong to the step that the active turn waits for; a detached one's step has gone on. *Parked* is
-`awaiting_confirmation` with attached calls: the step goes on when the last of them is settled.
-
-Invariants (fuzzed in tests/bot/session/machine/test_transition_fuzz.py):
- 1. No AskModel while an attached call is open, and at most one request is outstanding: exactly in `reasoning`.
- 2. Each call has exactly one tool entry, and it precedes the next user or assistant entry.
+Invariants (checked with random events in tests/bot/session/machine/test_transition_fuzz.py):
+ 1. No AskModel while an attached call is open. A request is outstanding exactly in `reasoning`, and only one.
+ 2. Each call has exactly one tool entry, before the next user or assistant entry.
  3. Every inbox item is taken exactly once; one person's messages stay in order.
- 4. A call that must be asked about runs only after its own `approved`; one that is not repeatable runs a second time
-    only after `run_again`.
- 5. A reply, outcome or stop that is not of the current turn, step or attempt changes no session; a deleted question
-    of an earlier turn closes that turn's calls and no others.
+ 4. A call that must be asked about runs only after its own `approved`. A call that may not be repeated runs again only
+    after `run_again`.
+ 5. A reply, outcome or stop of another turn, step or attempt changes no session. A deleted question of an earlier turn
+    closes that turn's calls and no others.
  6. `waiting_tool` means that an attached call runs; at rest none does.
- 7. Approvals are open for exactly the calls that await one or are unknown, and at rest that decides the phase.
+ 7. Approvals are open for exactly the calls that wait for one or are unknown, and at rest they decide the phase.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from bot.session.machine.call_lifecycle import (
-    close_all,
-    finished,
-    interim_results,
-    is_meant,
-    is_unsettled,
-    judged,
-    owed_after_crash,
-    plan,
-    rest_phase,
-)
-from bot.session.machine.effects import (
-    Append,
-    AskModel,
-    CancelModel,
-    Effect,
-    EndTurn,
-    Finish,
-    Interrupt,
-    OpenTurn,
-    Pause,
-    Record,
-    RestTurn,
-    ResumeTurn,
-    Take,
-    TakeInbox,
-)
-from bot.session.machine.events import (
-    Decided,
-    Event,
-    Happened,
-    InboxTaken,
-    Item,
-    ModelFailed,
-    Replied,
-    Resumed,
-    Said,
-    Stopped,
-    ToolFinished,
-)
-from storage.records import CallState, Phase, Session
+from bot.session.machine import effects as do
+from bot.session.machine import events
+from bot.session.machine.events import RESULTS, Event
+from storage.records import CallState, OpenCall, Phase, Session
+from tools.call_outcome import failed
 
-Step = tuple[Session, tuple[Effect, ...]]
+Change = tuple[Session, tuple[do.Effect, ...]]
 REST = (Phase.WAITING_INPUT, Phase.AWAITING_CONFIRMATION)
 
 
-def transition(session: Session, event: Event) -> Step:
-    """Return the session after `event` and what must be done."""
+def transition(session: Session, event: Event) -> Change:
+    """Return the session after `event`, and what must be done."""
     match event:
-        case InboxTaken():
+        case events.InboxTaken():
             return _inbox(session, event)
-        case Replied():
+        case events.Replied():
             return _replied(session, event)
-        case ModelFailed():
+        case events.ModelFailed():
             return _model_failed(session, event)
-        case ToolFinished() | Decided():
-            return _call_moved(session, event)
-        case Stopped():
+        case events.ToolFinished() | events.Decided():
+            return _call_changed(session, event)
+        case events.Stopped():
             return _stopped(session, event)
-        case Resumed():
+        case events.Resumed():
             return _resumed(session)
 
 
 def at_rest(session: Session) -> bool:
-    """Tell whether the session rests: a turn may be opened."""
+    """Return True if a turn may be opened."""
     return session.phase in REST
 
 
-def _unfit(session: Session, event: Event, why: str) -> Step:
-    return session, (Record("unfit", {"event": type(event).__name__, "why": why}),)
+def _ignored(session: Session, event: Event, why: str) -> Change:
+    return session, (do.Record("unfit", {"event": type(event).__name__, "why": why}),)
 
 
-def _inbox(session: Session, event: InboxTaken) -> Step:
+def _inbox(session: Session, event: events.InboxTaken) -> Change:
     if session.closed:
         return session, ()
     if at_rest(session):
         return _open(session, event.items)
     if session.phase is Phase.WAITING_TOOL and not any(not c.detached for c in session.calls):
         return _join(session, event.items)
-    return session, ()  # not a boundary: it waits
+    return session, ()  # the step is not complete: it waits
 
 
-def _open(session: Session, items: tuple[Item, ...]) -> Step:
-    """Leave rest: for the first person who waits, or for an outcome whose turn goes on."""
-    opening = next((i for i in items if isinstance(i, Said) and i.opens), None)
-    outcomes = tuple(i for i in items if isinstance(i, Happened))
+def _open(session: Session, items: tuple[events.Item, ...]) -> Change:
+    """Open a turn for the first person who waits, or continue the turn of an outcome."""
+    opening = next((i for i in items if isinstance(i, events.Said) and i.opens), None)
+    outcomes = tuple(i for i in items if isinstance(i, events.Happened))
     if opening is not None:
         own = _messages_of(opening.user, items)
         number = session.last_turn + 1
         session = replace(
             session, turn=number, last_turn=number, requester=opening.user, steps_used=0, step=session.step + 1
         )
-        begin: Effect = OpenTurn(number, opening.user, own[-1].ts)
+        begin: do.Effect = do.OpenTurn(number, opening.user, own[-1].ts)
     elif loud := next((o for o in outcomes if not o.quiet), None):
         own = ()
         session = replace(
             session, turn=loud.turn, requester=loud.requester, steps_used=loud.steps_used, step=session.step + 1
         )
-        begin = ResumeTurn(loud.turn)
+        begin = do.ResumeTurn(loud.turn)
     else:
         return session, ()
-    session, interim = interim_results(session)
-    taken: tuple[Item, ...] = (*outcomes, *own)
-    effects: list[Effect] = [*interim, begin, *_appended(taken), Take(tuple(i.id for i in taken), session.turn)]
+    session, interim = _interim_results(session)
+    taken: tuple[events.Item, ...] = (*outcomes, *own)
+    effects: list[do.Effect] = [*interim, begin, *_appended(taken), do.Take(tuple(i.id for i in taken), session.turn)]
     return _ask(session, tuple(effects))
 
 
-def _messages_of(user: str, items: tuple[Item, ...]) -> tuple[Said, ...]:
-    """Return the person's messages up to another's that opens a turn, with the context that stands before the last."""
-    said = [i for i in items if isinstance(i, Said)]
+def _messages_of(user: str, items: tuple[events.Item, ...]) -> tuple[events.Said, ...]:
+    """Return a person's messages before the next person's turn, with the context before the last of them."""
+    said = [i for i in items if isinstance(i, events.Said)]
     other = next((n for n, i in enumerate(said) if i.opens and i.user != user), len(said))
     last = max(n for n, i in enumerate(said[:other]) if i.opens)
     return tuple(said[: last + 1])
 
 
-def _join(session: Session, items: tuple[Item, ...]) -> Step:
-    """Go on at a step boundary: every result of the step is in the transcript."""
+def _join(session: Session, items: tuple[events.Item, ...]) -> Change:
+    """Ask the model again: every result of the step is in the transcript."""
     session = replace(session, step=session.step + 1)
-    own = [i for i in items if isinstance(i, Said) and i.user == session.requester]
+    own = [i for i in items if isinstance(i, events.Said) and i.user == session.requester]
     last = max((n for n, i in enumerate(own) if i.opens), default=-1)
-    # What the requester said before, though not to Hermes, comes with it: a person's messages stay in order.
-    joining = tuple(i for i in items if isinstance(i, Happened) or i in own[: last + 1])
-    take = (Take(tuple(i.id for i in joining), session.turn),) if joining else ()
+    # Earlier messages of the requester that were not for Hermes come along: a person's messages stay in order.
+    joining = tuple(i for i in items if isinstance(i, events.Happened) or i in own[: last + 1])
+    take = (do.Take(tuple(i.id for i in joining), session.turn),) if joining else ()
     return _ask(session, (*_appended(joining), *take))
 
 
-def _appended(items: tuple[Item, ...]) -> tuple[Append, ...]:
-    """Return the entries of inbox items. An outcome is a call and its result, never words of a person."""
-    entries: list[Append] = []
-    for item in sorted(items, key=lambda i: isinstance(i, Said)):
-        if isinstance(item, Said):
-            entries.append(Append("user", item.content, source_ts=item.ts))
+def _appended(items: tuple[events.Item, ...]) -> tuple[do.Append, ...]:
+    """Return the entries of inbox items. An outcome becomes a call and its result, never a person's message."""
+    entries: list[do.Append] = []
+    for item in sorted(items, key=lambda i: isinstance(i, events.Said)):
+        if isinstance(item, events.Said):
+            entries.append(do.Append("user", item.content, source_ts=item.ts))
         else:
             call = {"id": f"outcome_{item.id}", "name": "approval_result", "arguments": {"call": item.call}}
-            entries.append(Append("assistant", {"text": "", "calls": [call]}))
-            entries.append(Append("tool", {"call": call["id"], "name": "approval_result", "text": item.result}))
+            entries.append(do.Append("assistant", {"text": "", "calls": [call]}))
+            entries.append(do.Append("tool", {"call": call["id"], "name": "approval_result", "text": item.result}))
     return tuple(entries)
 
 
-def _ask(session: Session, before: tuple[Effect, ...]) -> Step:
+def _ask(session: Session, before: tuple[do.Effect, ...]) -> Change:
     session = replace(session, phase=Phase.REASONING, steps_used=session.steps_used + 1)
-    return session, (*before, AskModel(session.turn, session.step, session.steps_used))
+    return session, (*before, do.AskModel(session.turn, session.step, session.steps_used))
 
 
-def _replied(session: Session, event: Replied) -> Step:
+def _replied(session: Session, event: events.Replied) -> Change:
     if not _is_current(session, event):
-        return _unfit(session, event, "not the request that is outstanding")
+        return _ignored(session, event, "not the request that is outstanding")
     if not event.calls:
-        said = Append("assistant", {"text": event.text, "calls": []})
-        ended = (said, EndTurn(session.turn, "answered"), Finish(session.turn, event.text), TakeInbox())
+        said = do.Append("assistant", {"text": event.text, "calls": []})
+        ended = (said, do.EndTurn(session.turn, "answered"), do.Finish(session.turn, event.text), do.TakeInbox())
         return replace(session, phase=rest_phase(session)), ended
-    session, planned = plan(session, event)
+    session, planned = _plan_calls(session, event)
     return _after_calls(session, planned)
 
 
-def _is_current(session: Session, event: Replied | ModelFailed) -> bool:
+def _is_current(session: Session, event: events.Replied | events.ModelFailed) -> bool:
     return session.phase is Phase.REASONING and (event.turn, event.step) == (session.turn, session.step)
 
 
-def _after_calls(session: Session, effects: tuple[Effect, ...]) -> Step:
-    """Decide what the active turn waits for, once calls of its step have moved."""
+def _after_calls(session: Session, effects: tuple[do.Effect, ...]) -> Change:
+    """Decide what the active turn waits for after a call of its step changed."""
     attached = [c for c in session.calls if not c.detached]
     if any(c.state is CallState.RUNNING for c in attached):
         return replace(session, phase=Phase.WAITING_TOOL), effects
     if attached:
         session = replace(session, phase=rest_phase(session))
-        return session, (*effects, RestTurn(session.turn), Pause(session.turn), TakeInbox())
-    return replace(session, phase=Phase.WAITING_TOOL), (*effects, TakeInbox())
+        return session, (*effects, do.RestTurn(session.turn), do.Pause(session.turn), do.TakeInbox())
+    return replace(session, phase=Phase.WAITING_TOOL), (*effects, do.TakeInbox())
 
 
-def _model_failed(session: Session, event: ModelFailed) -> Step:
+def _model_failed(session: Session, event: events.ModelFailed) -> Change:
     if not _is_current(session, event):
-        return _unfit(session, event, "not the request that is outstanding")
-    said = _broken_off(event.partial, f"the reply failed: {event.code}")
+        return _ignored(session, event, "not the request that is outstanding")
+    said = _broken_off_entry(event.partial, f"the reply failed: {event.code}")
     session = replace(session, phase=rest_phase(session))
-    return session, (said, EndTurn(session.turn, "failed"), Interrupt(session.turn, event.code), TakeInbox())
+    return session, (said, do.EndTurn(session.turn, "failed"), do.Interrupt(session.turn, event.code), do.TakeInbox())
 
 
-def _broken_off(partial: str, why: str) -> Append:
-    return Append("assistant", {"text": f"{partial}\n[{why}]".strip(), "calls": [], "broken": True})
+def _broken_off_entry(partial: str, why: str) -> do.Append:
+    return do.Append("assistant", {"text": f"{partial}\n[{why}]".strip(), "calls": [], "broken": True})
 
 
-def _call_moved(session: Session, event: ToolFinished | Decided) -> Step:
+def _call_changed(session: Session, event: events.ToolFinished | events.Decided) -> Change:
     was_at_rest = at_rest(session)
     call = next((c for c in session.calls if c.id == event.call), None)
-    if call is None or (moved := _moved(session, event)) is None:
-        return _unfit(session, event, "the call does not wait for this")
-    session, effects = moved
+    if call is None or (changed := _changed(session, event)) is None:
+        return _ignored(session, event, "the call does not wait for this")
+    session, effects = changed
     if call.detached:
         if was_at_rest:
             session = replace(session, phase=rest_phase(session))
-            effects = (*effects, TakeInbox())
+            effects = (*effects, do.TakeInbox())
         return session, effects
     session, effects = _after_calls(session, effects)
     if was_at_rest and not at_rest(session):
-        effects = (ResumeTurn(session.turn), *effects)
-    elif was_at_rest:  # still parked: nothing new rests
-        effects = tuple(e for e in effects if not isinstance(e, RestTurn | Pause))
+        effects = (do.ResumeTurn(session.turn), *effects)
+    elif was_at_rest:  # still parked
+        effects = tuple(e for e in effects if not isinstance(e, do.RestTurn | do.Pause))
     return session, effects
 
 
-def _moved(session: Session, event: ToolFinished | Decided) -> Step | None:
-    return finished(session, event) if isinstance(event, ToolFinished) else judged(session, event)
+def _changed(session: Session, event: events.ToolFinished | events.Decided) -> Change | None:
+    return _finished(session, event) if isinstance(event, events.ToolFinished) else _decided(session, event)
 
 
-def _stopped(session: Session, event: Stopped) -> Step:
+def _stopped(session: Session, event: events.Stopped) -> Change:
     current = event.turn == session.turn or event.closing
     working = current and not at_rest(session)
     unfinished = working or (current and any(not c.detached for c in session.calls))
-    busy = unfinished or any(is_meant(c, event) and is_unsettled(c) for c in session.calls)
-    overdue_at_rest = event.reason == "timed_out" and not working  # rest does not count against time limits
-    fits = current or event.reason == "deleted"  # a deleted question takes what it still asks for with it, however old
+    busy = unfinished or any(_concerns(c, event) and is_unsettled(c) for c in session.calls)
+    overdue_at_rest = event.reason == "timed_out" and not working  # the time limit is for work only
+    fits = current or event.reason == "deleted"
     if not (fits and busy and not overdue_at_rest) and not event.closing:
-        return _unfit(session, event, "the turn it was meant for is over")
-    effects: list[Effect] = [Record(event.reason, {"turn": event.turn}, event.by or None)]
+        return _ignored(session, event, "the turn it was meant for is over")
+    effects: list[do.Effect] = [do.Record(event.reason, {"turn": event.turn}, event.by or None)]
     reasoning = working and session.phase is Phase.REASONING
-    session, closed = close_all(session, event)
+    session, closed = _stop_calls(session, event)
     effects.extend(closed)
     if reasoning:
-        effects.append(CancelModel(session.step))
+        effects.append(do.CancelModel(session.step))
     if working:
-        effects.append(_broken_off(event.partial if reasoning else "", f"{event.reason} by {event.by or 'Hermes'}"))
+        effects.append(
+            _broken_off_entry(event.partial if reasoning else "", f"{event.reason} by {event.by or 'Hermes'}")
+        )
     if unfinished:
-        effects += [EndTurn(session.turn, event.reason), Interrupt(session.turn, event.reason, event.by)]
+        effects += [do.EndTurn(session.turn, event.reason), do.Interrupt(session.turn, event.reason, event.by)]
     phase = rest_phase(session) if working or at_rest(session) else session.phase
     session = replace(session, phase=phase, closed=session.closed or event.closing)
-    return session, (*effects, TakeInbox())
+    return session, (*effects, do.TakeInbox())
 
 
-def _resumed(session: Session) -> Step:
-    session, effects = owed_after_crash(session)
+def _resumed(session: Session) -> Change:
+    session, effects = _recover_calls(session)
     if session.phase is Phase.REASONING:
-        # A fresh stamp: should the old request's reply turn up after all, it is late.
+        # A new step number: a reply to the old request, if one arrives, is late.
         return _ask(replace(session, step=session.step + 1), effects)
     if session.phase is Phase.WAITING_TOOL:
         return _after_calls(session, effects)
-    return replace(session, phase=rest_phase(session)), (*effects, TakeInbox())
+    return replace(session, phase=rest_phase(session)), (*effects, do.TakeInbox())
+
+
+# --- tool calls ---------------------------------------------------------------------------------------------------
+
+VERDICT_STATES: dict[events.Verdict, CallState] = {
+    "denied": CallState.DENIED,
+    "expired": CallState.EXPIRED,
+    "withdrawn": CallState.WITHDRAWN,
+    "worked": CallState.SUCCEEDED,
+    "skipped": CallState.UNKNOWN,
+}
+# How an attempt may end, and what may still be reported of an attempt whose outcome was lost. "Cancelled" is a result
+# (the attempt never started, otherwise the executor would not know); "timed out" tells nothing new.
+ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
+LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
+VERDICTS = {
+    CallState.AWAITING_APPROVAL: {"approved", "denied", "expired", "withdrawn"},
+    CallState.UNKNOWN: {"run_again", "worked", "skipped", "expired"},
+}
+
+
+def rest_phase(session: Session) -> Phase:
+    """Return the rest phase of a session with these calls."""
+    open_approval = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in session.calls)
+    return Phase.AWAITING_CONFIRMATION if open_approval else Phase.WAITING_INPUT
+
+
+def _plan_calls(session: Session, event: events.Replied) -> Change:
+    """Plan the calls of a reply: run, ask for approval, or refuse each."""
+    named = [
+        {"id": c.id, "name": c.review.name, "arguments": c.review.arguments, "raw": c.review.raw_arguments}
+        for c in event.calls
+    ]
+    effects: list[do.Effect] = [do.Append("assistant", {"text": event.text, "calls": named})]
+    opened: list[OpenCall] = []
+    for position, call in enumerate(event.calls):
+        review = call.review
+        if review.decision == "deny" or review.refusal is not None:
+            refusal = review.refusal or failed("denied", "Policy does not allow this tool.")
+            effects += [do.PlanCall(call, position, CallState.FAILED, refusal), _result(call.id, review.name, refusal)]
+            continue
+        runs = review.decision == "allow"
+        state = CallState.RUNNING if runs else CallState.AWAITING_APPROVAL
+        effects.append(do.PlanCall(call, position, state))
+        effects.append(do.RunTool(call.id, 1) if runs else do.AskApproval(call.id, "approval", review.rule))
+        opened.append(OpenCall(call.id, event.turn, event.step, state, attempt=int(runs), repeatable=review.repeatable))
+    return replace(session, calls=(*session.calls, *opened)), tuple(effects)
+
+
+def _finished(session: Session, event: events.ToolFinished) -> Change | None:
+    """Apply the end of an attempt; return None if the call does not wait for it."""
+    call = _call_by_id(session, event.call)
+    outcome = event.outcome
+    accepted = {CallState.RUNNING: ATTEMPT_ENDS, CallState.UNKNOWN: LATE_ENDS}.get(call.state, ())
+    if call.attempt != event.attempt or outcome.state not in accepted:
+        return None
+    if outcome.state is CallState.UNKNOWN:
+        return _ask_outcome(session, call, outcome.error)
+    close = (do.CloseApproval(call.id, "withdrawn"),) if call.state is CallState.UNKNOWN else ()
+    settle = do.SetCall(call.id, outcome.state, outcome.result, outcome.full_result, event.attempt, outcome.error)
+    return _without(session, call), (*close, settle, *_deliver_result(call, outcome.result))
+
+
+def _decided(session: Session, event: events.Decided) -> Change | None:
+    """Apply a settled approval; return None if the call does not wait for it."""
+    call = _call_by_id(session, event.call)
+    if event.verdict not in VERDICTS.get(call.state, set()):
+        return None
+    if event.verdict in ("approved", "run_again"):
+        return _start_attempt(session, call)
+    state, result = VERDICT_STATES[event.verdict], RESULTS[event.verdict]
+    if call.state is CallState.UNKNOWN and event.verdict == "expired":
+        state, result = CallState.UNKNOWN, RESULTS["unanswered"]
+    return _without(session, call), (do.SetCall(call.id, state, result), *_deliver_result(call, result))
+
+
+def _interim_results(session: Session) -> Change:
+    """Detach the open calls of a parked step. The next turn sees them as waiting, and that result is final."""
+    effects = tuple(
+        _result(c.id, None, RESULTS["awaiting" if c.state is CallState.AWAITING_APPROVAL else "unknown"])
+        for c in session.calls
+        if not c.detached
+    )
+    return replace(session, calls=tuple(replace(c, detached=True) for c in session.calls)), effects
+
+
+def is_unsettled(call: OpenCall) -> bool:
+    """Return True if a stop changes this call. After a stop, only the question about its outcome is left."""
+    return not call.quiet or call.state is CallState.RUNNING
+
+
+def _concerns(call: OpenCall, event: events.Stopped) -> bool:
+    """Return True if a stop is for this call. A deleted question stops the calls of its own turn only."""
+    return event.reason != "deleted" or call.turn == event.turn
+
+
+def _stop_calls(session: Session, event: events.Stopped) -> Change:
+    """Stop calls and withdraw their approvals. A person is asked about a call that may have taken effect."""
+    effects: list[do.Effect] = []
+    kept: list[OpenCall] = []
+    for call in session.calls:
+        if not _concerns(call, event):
+            kept.append(call)
+            continue
+        if call.state is CallState.UNKNOWN:
+            word, still = "unknown", call
+        elif call.state is CallState.RUNNING and not call.repeatable:
+            effects += [do.CancelTool(call.id), do.SetCall(call.id, CallState.UNKNOWN, "", error=event.reason)]
+            effects.append(do.AskApproval(call.id, "unknown"))
+            word, still = "unknown", replace(call, state=CallState.UNKNOWN)
+        elif call.state is CallState.RUNNING:
+            word, still = "cancelled", None
+            effects += [
+                do.CancelTool(call.id),
+                do.SetCall(call.id, CallState.CANCELLED, RESULTS[word], error=event.reason),
+            ]
+        else:
+            word, still = "withdrawn", None
+            effects += [do.SetCall(call.id, CallState.WITHDRAWN, RESULTS[word]), do.CloseApproval(call.id, "withdrawn")]
+        if still is not None:
+            kept.append(replace(still, detached=True, quiet=True))
+        if not call.detached:
+            effects.append(_result(call.id, None, RESULTS[word]))
+        elif still is None:
+            effects.append(do.PutOutcome(call.id, call.turn, RESULTS[word], quiet=True))
+    return replace(session, calls=tuple(kept)), tuple(effects)
+
+
+def _recover_calls(session: Session) -> Change:
+    """Run again what may be repeated; ask a person about the rest."""
+    effects: tuple[do.Effect, ...] = ()
+    for call in session.calls:
+        if call.state is CallState.RUNNING:
+            session, more = (
+                _start_attempt(session, call) if call.repeatable else _ask_outcome(session, call, "interrupted")
+            )
+            effects += more
+    return session, effects
+
+
+def _call_by_id(session: Session, call: str) -> OpenCall:
+    return next(c for c in session.calls if c.id == call)
+
+
+def _start_attempt(session: Session, call: OpenCall) -> Change:
+    running = replace(call, state=CallState.RUNNING, attempt=call.attempt + 1)
+    run = (do.StartAttempt(call.id, running.attempt), do.RunTool(call.id, running.attempt))
+    return _with(session, running), run
+
+
+def _ask_outcome(session: Session, call: OpenCall, error: str | None) -> Change:
+    asked = (do.SetCall(call.id, CallState.UNKNOWN, "", None, call.attempt, error), do.AskApproval(call.id, "unknown"))
+    return _with(session, replace(call, state=CallState.UNKNOWN)), asked
+
+
+def _deliver_result(call: OpenCall, result: str) -> Iterable[do.Effect]:
+    """Return the result of a call: an entry for the active step, an inbox row for a detached call."""
+    if call.detached:
+        return (do.PutOutcome(call.id, call.turn, result, call.quiet),)
+    return (_result(call.id, None, result),)
+
+
+def _result(call: str, name: str | None, text: str) -> do.Append:
+    return do.Append("tool", {"call": call, "name": name, "text": text})
+
+
+def _with(session: Session, call: OpenCall) -> Session:
+    return replace(session, calls=tuple(call if c.id == call.id else c for c in session.calls))
+
+
+def _without(session: Session, call: OpenCall) -> Session:
+    return replace(session, calls=tuple(c for c in session.calls if c.id != call.id))

@@ -7,9 +7,8 @@ from typing import Any
 
 from bot.memory import recall
 from bot.ports import ModelError, ModelReply, ModelRequest, Reply
-from bot.session.machine.call_lifecycle import RESULTS
 from bot.session.machine.effects import AskModel
-from bot.session.machine.events import ModelFailed, Proposed, Replied
+from bot.session.machine.events import RESULTS, ModelFailed, Proposed, Replied
 from bot.session.model_call import compaction, prompt, session_fields
 from bot.session.people_cache import PeopleCache
 from bot.session.services import Services

@@ -40,9 +40,11 @@ from bot.session.machine.events import (
     Stopped,
     ToolFinished,
 )
+from bot.session.machine.state_table import ROWS
 from bot.session.machine.transition import at_rest, transition
 from storage.records import CallState, Session, Thread
 from tests.bot.session.machine.machine_records import Inbox, Ledger, Row, Transcript
+from tests.bot.session.machine.state_table_match import matching_rows
 
 ENDS = {
     CallState.SUCCEEDED,
@@ -128,6 +130,9 @@ class World:
         fits, before = self.fits(event), self.session
         self._foresee(event, fits)
         self.session, effects = transition(before, event)
+        rows = matching_rows(before, event, self.session, effects)
+        assert rows, f"the state table has no row for {event} in {before} with {effects}"
+        self.counts.update(f"row {ROWS.index(row)}" for row in rows)
         if not fits:
             assert self.session == before
             assert [type(e) for e in effects] == [Record]

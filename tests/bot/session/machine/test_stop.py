@@ -2,7 +2,6 @@
 
 import pytest
 
-from bot.session.machine.call_lifecycle import RESULTS
 from bot.session.machine.effects import (
     Append,
     AskApproval,
@@ -20,7 +19,7 @@ from bot.session.machine.effects import (
     StartAttempt,
     TakeInbox,
 )
-from bot.session.machine.events import Decided, Replied, Resumed, Stopped, ToolFinished
+from bot.session.machine.events import RESULTS, Decided, Replied, Resumed, Stopped, ToolFinished
 from bot.session.machine.transition import transition
 from storage.records import CallState, Phase
 from tests.bot.session.machine.session_builders import (

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from bot.session.machine.state_table import ROWS
 from tests.bot.session.machine import random_events
 from tests.bot.session.machine.machine_simulation import World
 
@@ -60,6 +61,7 @@ def test_seeded_worlds_keep_every_invariant_and_reach_every_corner() -> None:
             raise
     show("seeded worlds", counts)
     assert not {name: counts[name] for name, least in REACH.items() if counts[name] < least}
+    assert [row for n, row in enumerate(ROWS) if not counts[f"row {n}"]] == [], "rows that nothing reaches"
 
 
 def drawn(move: random_events.Move) -> Callable[..., None]:

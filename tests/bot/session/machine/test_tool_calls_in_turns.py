@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from bot.session.machine.call_lifecycle import RESULTS
 from bot.session.machine.effects import (
     Append,
     AskApproval,
@@ -23,7 +22,7 @@ from bot.session.machine.effects import (
     StartAttempt,
     TakeInbox,
 )
-from bot.session.machine.events import Decided, Replied, ToolFinished
+from bot.session.machine.events import RESULTS, Decided, Replied, ToolFinished
 from bot.session.machine.transition import transition
 from storage.records import CallState, OpenCall, Phase, Session
 from tests.bot.session.machine.session_builders import (

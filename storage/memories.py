@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete
 from storage import sqlite
 from storage.database import Tx
 from storage.memory_events import last_added, record
-from storage.memory_tables import memories
 from storage.records import Audience, Memory
+from storage.tables import memories
 
 # No vowels and none of 0 1 l: an id is never a word by accident and is not misread. 28^4 = 614,656 for each owner.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 
 from storage.database import Tx
-from storage.memory_tables import memory_events
 from storage.records import Memory
+from storage.tables import memory_events
 
 
 @dataclass(frozen=True, slots=True)

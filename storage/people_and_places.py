@@ -5,9 +5,9 @@ from typing import cast
 from sqlalchemy import select
 
 from storage.database import Tx
-from storage.memory_tables import people, places
 from storage.records import Person, Place, PlaceKind
 from storage.sqlite import upsert
+from storage.tables import people, places
 
 _PERSON = ("name", "locale", "timezone", "guest", "external", "bot", "fetched")
 _PUT_PERSON = upsert(people, ["team", "id"], _PERSON)

@@ -1,4 +1,4 @@
-"""Bring a database to the newest revision. Alembic is heavy, so it is loaded only when there is something to do."""
+"""Upgrade a database to the newest revision. Alembic is slow to import, so only an upgrade imports it."""
 
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,12 @@ from sqlalchemy import inspect, text
 
 from storage.database import Database, StorageError
 
-HEAD = "0002"  # a test compares it with Alembic's own head
+HEAD = "0002"  # a test compares it with the newest migration
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
 async def migrate(db: Database) -> bool:
-    """Migrate if needed; return whether anything changed. Raises StorageError, also for a newer Hermes's database."""
+    """Upgrade if needed. Return True if anything changed. Raise StorageError, also if a newer Hermes made it."""
     current = await db.read(revision)
     if current == HEAD:
         return False
@@ -26,15 +26,15 @@ async def migrate(db: Database) -> bool:
 
 
 def revision(tx: Tx) -> str | None:
-    """Return the database's revision, or None for an empty one."""
+    """Return the database's revision, or None if it is empty."""
     if not inspect(tx).has_table("alembic_version"):
         return None
     return tx.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def alembic_config() -> Any:
-    """Return an Alembic configuration that knows where the scripts are."""
-    from alembic.config import Config  # heavy, and rarely needed: loaded on demand
+    """Return the Alembic configuration for `storage/migrations`."""
+    from alembic.config import Config  # slow to import and rarely needed
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
@@ -42,7 +42,7 @@ def alembic_config() -> Any:
 
 
 def _upgrade(tx: Tx) -> None:
-    from alembic import command  # heavy, and rarely needed: loaded on demand
+    from alembic import command  # slow to import and rarely needed
 
     config = alembic_config()
     config.attributes["connection"] = tx

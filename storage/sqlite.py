@@ -39,7 +39,7 @@ ERRORS = (sqlite3.Error, DBAPIError)
 
 
 def sqlite_path(url: str) -> Path:
-    """Return the file of a `sqlite+aiosqlite:///` URL. Raises ValueError, without the URL's password, for any other."""
+    """Return the file of a `sqlite+aiosqlite:///` URL. Raise ValueError, without the URL's password, for any other."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -55,7 +55,7 @@ class DatabaseConnection(aiosqlite.Connection):
     engine: Engine
 
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """Return `fn(*args)`, run in the connection's thread. Raises ValueError when the connection is closed."""
+        """Return `fn(*args)`, run in the connection's thread. Raise ValueError when the connection is closed."""
         return await self._execute(fn, *args)  # type: ignore[no-any-return, no-untyped-call]
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class DatabaseConnection(aiosqlite.Connection):
 
 
 async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
-    """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raises ERRORS or OSError."""
+    """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raise ERRORS or OSError."""
     opened: list[sqlite3.Connection] = []
 
     def connect() -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""Every table. `storage/migrations` makes the same ones, and a test compares."""
+"""All tables. `storage/migrations` creates the same ones; a test compares them."""
 
 from sqlalchemy import (
     JSON,
@@ -63,7 +63,7 @@ inbox = Table(
     Column("channel", String, nullable=False),
     Column("ts", String, nullable=False),
     Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
-    Column("variant", String, nullable=False),  # tells apart rows of one ts and kind: edited ts, approval id, …
+    Column("variant", String, nullable=False),  # distinguishes rows of one ts and kind: edited ts, approval id, …
     Column("event_id", String),
     Column("user", String, nullable=False),
     Column("text", Text, nullable=False),
@@ -90,11 +90,11 @@ turns = Table(
     Column("requester", String, nullable=False),
     Column("steps_used", Integer, nullable=False),
     Column("started", Float, nullable=False),
-    Column("resumed", Float),  # since when it is at work; null at rest
+    Column("resumed", Float),  # since when it is active; null at rest
     Column("active_seconds", Float, nullable=False),
     Column("ended", Float),
-    Column("outcome", String, nullable=False),  # '' while it lasts: answered, stopped, failed, timed_out, parked
-    Column("memories", JSON, nullable=False),  # ids recalled
+    Column("outcome", String, nullable=False),  # answered, stopped, failed, timed_out, parked; '' while it is active
+    Column("memories", JSON, nullable=False),  # recalled ids
     Column("source_ts", String, nullable=False),
     Column("prompt_version", String, nullable=False),
 )
@@ -235,7 +235,7 @@ usage = Table(
     Column("at", Float, nullable=False),
 )
 
-# What did not fit, and who did what: the reasons that a replay shows.
+# Decisions and events that did not fit, without content: an audit record that no code reads.
 journal = Table(
     "journal",
     metadata,
@@ -315,7 +315,7 @@ memories = Table(
 )
 Index("ix_memories_owner", memories.c.team, memories.c.owner, memories.c.status)
 
-# Who did what to which memory, without its content.
+# An audit record, without content.
 memory_events = Table(
     "memory_events",
     metadata,

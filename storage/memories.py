@@ -118,7 +118,7 @@ def search(
     query: Select[Any] = (
         select(memories, found.c.score, found.c.marked)
         .join_from(found, memories, found.c.id == memories.c.id)
-        .where(_owned_by(team, owner), _seen(audiences), _live(live))
+        .where(_owned_by(team, owner), _for_audiences(audiences), _live(live))
         .order_by(found.c.score.desc(), memories.c.id.desc())
         .limit(limit)
     )
@@ -136,7 +136,9 @@ def of_types(
     live: float,
 ) -> tuple[Memory, ...]:
     """Return live memories of these types, in the order of `types`, then by importance and newest first."""
-    query = select(memories).where(_owned_by(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
+    query = select(memories).where(
+        _owned_by(team, owner), memories.c.type.in_(types), _for_audiences(audiences), _live(live)
+    )
     rank = case({kind: i for i, kind in enumerate(types)}, value=memories.c.type)
     query = query.order_by(rank, memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc())
     return tuple(_memory(row) for row in tx.execute(query.limit(limit)))
@@ -155,7 +157,9 @@ def in_time(
 ) -> tuple[Memory, ...]:
     """Return live memories whose date (or, without one, creation) is in [start, end), newest first."""
     when = func.coalesce(memories.c.valid_from, memories.c.created)
-    query = select(memories).where(_owned_by(team, owner), when >= start, when < end, _seen(audiences), _live(live))
+    query = select(memories).where(
+        _owned_by(team, owner), when >= start, when < end, _for_audiences(audiences), _live(live)
+    )
     return tuple(_memory(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
 
 
@@ -245,7 +249,7 @@ def _owned_by(team: str, owner: str) -> ColumnElement[bool]:
     return and_(memories.c.team == team, memories.c.owner == owner)
 
 
-def _seen(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
+def _for_audiences(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
     if audiences is None:
         return and_(True)
     return or_(

@@ -1,19 +1,33 @@
-"""Upgrade a database to the newest revision. Alembic is slow to import, so only an upgrade imports it."""
+"""Bring a database to the newest revision.
+
+An empty database gets all tables at once. Only an older one is upgraded by Alembic, which is slow to import.
+"""
 
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection as Tx
-from sqlalchemy import inspect, text
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, inspect, select
 
-from storage.database import Database, StorageError
+from storage import sqlite
+from storage.database import Database, StorageError, Tx
+from storage.tables import metadata
 
 HEAD = "0002"  # a test compares it with the newest migration
 SCRIPTS = Path(__file__).parent / "migrations"
+# Alembic's own table.
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 async def migrate(db: Database) -> bool:
-    """Upgrade if needed. Return True if anything changed. Raise StorageError, also if a newer Hermes made it."""
+    """Create or upgrade the tables if needed. Return True if anything changed.
+
+    Raise StorageError, also if a newer Hermes made the database.
+    """
     current = await db.read(revision)
     if current == HEAD:
         return False
@@ -21,15 +35,15 @@ async def migrate(db: Database) -> bool:
         raise StorageError(
             f"the database is at revision {current}, newer than this Hermes ({HEAD}); install the newer one"
         )
-    await db.write(_upgrade)
+    await db.write(_create if current is None else _upgrade)
     return True
 
 
 def revision(tx: Tx) -> str | None:
     """Return the database's revision, or None if it is empty."""
-    if not inspect(tx).has_table("alembic_version"):
+    if not inspect(tx).has_table(_VERSION.name):
         return None
-    return tx.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return tx.execute(select(_VERSION.c.version_num)).scalar()
 
 
 def alembic_config() -> Any:
@@ -39,6 +53,14 @@ def alembic_config() -> Any:
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     return config
+
+
+def _create(tx: Tx) -> None:
+    """Create what all migrations together create; a test compares them."""
+    metadata.create_all(tx, checkfirst=False)
+    sqlite.create_search_index(tx)
+    _VERSION.create(tx)
+    tx.execute(_VERSION.insert().values(version_num=HEAD))
 
 
 def _upgrade(tx: Tx) -> None:

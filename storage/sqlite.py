@@ -175,12 +175,18 @@ def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
 
 # --- full-text search of memories. The owner is a column of the index, so that a search touches no other person's rows.
 
+_CREATE_INDEX = text("CREATE VIRTUAL TABLE memories_fts USING fts5(owner, words, tokenize='porter unicode61')")
 _INDEX = text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)")
 _REMOVE = text("DELETE FROM memories_fts WHERE rowid = :id")
 _SEARCH = text(
     "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
     " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
 ).columns(column("id", Integer), column("score", Float), column("marked", String))
+
+
+def create_search_index(tx: Tx) -> None:
+    """Create the empty index."""
+    tx.execute(_CREATE_INDEX)
 
 
 def index_words(tx: Tx, memory: int, team: str, owner: str, words: str) -> None:

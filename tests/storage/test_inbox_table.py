@@ -5,10 +5,12 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from storage import inbox, sessions
 from storage.database import Database, StorageError, Tx
 from storage.records import InboxRow, Session
+from storage.tables import inbox as table
 from tests.storage.sample_rows import ANA, BEN, NOW, TEAM, message, new_session, new_thread
 
 
@@ -156,6 +158,17 @@ async def test_a_message_is_found_before_the_command_of_the_same_ts(db: Database
     assert await db.write(go) == [None, "command", "message", None]
 
 
+async def test_a_message_is_found_in_its_own_channel_and_team(db: Database) -> None:
+    def go(tx: Tx) -> list[str | None]:
+        session = new_session(tx)
+        for team, channel in (("T1", "C7"), ("T1", "C8"), ("T2", "C7")):
+            put(tx, session, "1.000001", team=team, channel=channel, text=f"{team} {channel}")
+        found = [inbox.find(tx, team, channel, "1.000001") for team in ("T1", "T2") for channel in ("C7", "C8")]
+        return [row and row[0].text for row in found]
+
+    assert await db.write(go) == ["T1 C7", "T1 C8", "T2 C7", None]
+
+
 async def test_the_first_of_two_notes_about_a_message_is_the_one_that_is_found(db: Database) -> None:
     def go(tx: Tx) -> str:
         session = new_session(tx)
@@ -183,24 +196,30 @@ async def test_an_edited_command_gets_new_data(db: Database) -> None:
     def go(tx: Tx) -> list[dict[str, str]]:
         session = new_session(tx)
         row = put(tx, session, "1.000001", kind="command", data={"word": "new", "rest": ""})
+        put(tx, session, "2.000001", kind="command", data={"word": "stop", "rest": ""})
         inbox.replace_data(tx, row, {"word": "memory", "rest": "list"})
         return [r.data for r in inbox.waiting(tx, session.id)]
 
-    assert await db.write(go) == [{"word": "memory", "rest": "list"}]
+    assert await db.write(go) == [{"word": "memory", "rest": "list"}, {"word": "stop", "rest": ""}]
 
 
 async def test_a_new_session_gets_the_waiting_messages_and_not_what_belongs_to_old_calls(db: Database) -> None:
-    def go(tx: Tx) -> list[list[str]]:
+    def go(tx: Tx) -> tuple[list[list[str]], dict[str, str], set[str]]:
         old, other = new_session(tx), new_session(tx)
         for number, kind in enumerate(("message", "context", "stop", "outcome", "verdict")):
             put(tx, old, f"{number + 1}.000001", kind=kind, text=kind)
         inbox.mark(tx, [put(tx, old, "6.000001", text="answered")], "taken", 1)
-        put(tx, other, "7.000001", text="elsewhere")
+        put(tx, other, "7.000001", kind="outcome", text="elsewhere")
         new = sessions.open_new(tx, old.thread, "public", shared=False, now=NOW)
         inbox.move(tx, old.id, new.id)
-        return [waiting(tx, each) for each in (old, new, other)]
+        states = {r.text: r.state for r in tx.execute(select(table)) if r.session == old.id}
+        return [waiting(tx, each) for each in (old, new, other)], states, inbox.message_ts(tx, old.id)
 
-    assert await db.write(go) == [["verdict"], ["message", "context", "stop"], ["elsewhere"]]
+    assert await db.write(go) == (
+        [["verdict"], ["message", "context", "stop"], ["elsewhere"]],
+        {"verdict": "waiting", "outcome": "deleted", "answered": "taken"},
+        {"6.000001"},
+    )
 
 
 @pytest.mark.parametrize(("access", "left"), [("granted", ["unknown", "known"]), ("refused", ["known"])])
@@ -220,14 +239,15 @@ async def test_access_is_settled_for_one_persons_messages_of_one_session(
     assert await db.write(go) == (1, 0, [*left, "of ben"], ["elsewhere"])
 
 
-async def test_granted_access_is_seen_in_the_row(db: Database) -> None:
-    def go(tx: Tx) -> list[str]:
+@pytest.mark.parametrize(("access", "state"), [("granted", "waiting"), ("refused", "refused")])
+async def test_settled_access_is_kept_in_the_row(db: Database, access: str, state: str) -> None:
+    def go(tx: Tx) -> list[tuple[str, str]]:
         session = new_session(tx)
         put(tx, session, "1.000001", access="unknown")
-        inbox.settle_access(tx, session.id, ANA, "granted")
-        return [row.access for row in inbox.waiting(tx, session.id)]
+        inbox.settle_access(tx, session.id, ANA, access)
+        return [(row.access, row.state) for row in tx.execute(select(table).where(table.c.session == session.id))]
 
-    assert await db.write(go) == ["granted"]
+    assert await db.write(go) == [(access, state)]
 
 
 async def test_only_waiting_messages_are_counted(db: Database) -> None:

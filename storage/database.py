@@ -62,7 +62,7 @@ class Database:
 
     @classmethod
     async def open(cls, url: str, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> "Database":
-        """Open the database. Raises StorageError with the reason and the remedy."""
+        """Open the database. Raise StorageError with the reason and the remedy."""
         try:
             db = cls(sqlite.sqlite_path(url), read_only=read_only, batch_seconds=batch_seconds)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which occurrences of scheduled jobs were taken, by whoever came first, and what came of them."""
+"""Occurrences of scheduled jobs: each is claimed once, and its report is kept."""
 
 from typing import Any
 
@@ -12,23 +12,23 @@ _CLAIM = insert_or_ignore(occurrences)
 
 
 def claim(tx: Tx, job: str, due: float, now: float) -> bool:
-    """Take one occurrence of a job; False when it was taken before, by this process or another."""
+    """Claim one occurrence of a job. Return False if this or another process has claimed it before."""
     return bool(tx.execute(_CLAIM, {"job": job, "due": due, "claimed": now}).rowcount)
 
 
 def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> None:
-    """Record that an occurrence is over, and what it did."""
+    """Record that an occurrence has finished, with its report."""
     this = (occurrences.c.job == job) & (occurrences.c.due == due)
     tx.execute(update(occurrences).where(this).values(finished=now, report=report))
 
 
 def newest_due(tx: Tx, job: str) -> float | None:
-    """Return when the newest occurrence taken was due; None for a job that never had one."""
+    """Return when the latest claimed occurrence was due, or None if there is none."""
     return tx.execute(select(func.max(occurrences.c.due)).where(occurrences.c.job == job)).scalar()
 
 
 def report(tx: Tx, job: str, due: float) -> dict[str, Any] | None:
-    """Return what an occurrence did, or None for one that is not over."""
+    """Return the report of an occurrence, or None if it has not finished."""
     this = (occurrences.c.job == job) & (occurrences.c.due == due)
     found: dict[str, Any] | None = tx.execute(select(occurrences.c.report).where(this)).scalar()
     return found

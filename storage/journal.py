@@ -1,16 +1,16 @@
-"""The journal: who did what, and what did not fit. Never content."""
+"""The journal: who decided what, and which events did not fit. It never has content."""
 
 from typing import Any
 
-from sqlalchemy import Connection as Tx
 from sqlalchemy import insert
 
+from storage.database import Tx
 from storage.tables import journal
 
 
 def record(
     tx: Tx, kind: str, where: tuple[str | None, int | None], *, user: str | None, detail: dict[str, Any], at: float
 ) -> None:
-    """Add one line; `where` is session and turn."""
+    """Add a line. `where` is (session, turn)."""
     session, turn = where
     tx.execute(insert(journal).values(kind=kind, session=session, turn=turn, user=user, detail=detail, at=at))

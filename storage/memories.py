@@ -1,7 +1,6 @@
-"""Memories: rows and their words in the search index. Team and owner stand in every WHERE, whoever calls.
+"""Memories and their words in the full-text index. Every statement is limited to one owner.
 
-The words of the index are prepared by the caller, since how text becomes words is no matter of storage. Each change
-leaves an event that names the memory and never holds its content.
+The caller prepares the words for the index. Each change adds an event that names the memory, without its content.
 """
 
 import secrets
@@ -14,15 +13,18 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete
 from storage import sqlite
 from storage.database import Tx
 from storage.memory_events import last_added, record
-from storage.memory_tables import memories
 from storage.records import Audience, Memory
+from storage.tables import memories
 
-# No vowels and none of 0 1 l: an id is never a word by accident and is not misread. 28^4 = 614,656 for each owner.
+# No vowels, 0, 1 or l: an id is never a word and is not misread. 28^4 = 614,656 ids for each owner.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 SHORT = 4
 FORGET_DEPTH = 50  # how far a chain of superseded memories is followed
-
-
+# Columns that are fields of a Memory as they are, the id apart.
+_SAME = (
+    *("team", "owner", "short_id", "content", "type", "kind", "confidence", "importance", "valid_from", "valid_until"),
+    *("status", "superseded_by", "source_channel", "source_ts", "permalink", "created", "updated", "last_used", "hits"),
+)
 _ANY = (
     select(memories.c.id).where(memories.c.team == bindparam("team"), memories.c.owner == bindparam("owner")).limit(1)
 )
@@ -30,7 +32,7 @@ _ANY = (
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory found by words: `score` (higher is better) and `marked`, its words with the matches in `\\x01…\\x02`."""
+    """A memory found by its words. `score`: higher is better. `marked`: the words, each match in `\\x01…\\x02`."""
 
     memory: Memory
     score: float
@@ -45,7 +47,7 @@ def draw_short_id() -> str:
 def add(
     tx: Tx, memory: Memory, *, words: str, content_hash: str, actor: str, draw: Callable[[], str] = draw_short_id
 ) -> Memory:
-    """Store a memory; `id` and `short_id` are given here. Returns it as stored."""
+    """Store a memory under a new `id` and `short_id`. Return it as stored."""
     short_id = draw()
     while get(tx, memory.team, memory.owner, short_id) is not None:
         short_id = draw()
@@ -58,40 +60,40 @@ def add(
 
 def get(tx: Tx, team: str, owner: str, short_id: str) -> Memory | None:
     """Return the owner's memory with this short id, or None."""
-    row = tx.execute(select(memories).where(mine(team, owner), memories.c.short_id == short_id)).first()
-    return None if row is None else read(row)
+    row = tx.execute(select(memories).where(_owned_by(team, owner), memories.c.short_id == short_id)).first()
+    return None if row is None else _memory(row)
 
 
 def by_ids(tx: Tx, team: str, owner: str, ids: Sequence[int]) -> tuple[Memory, ...]:
-    """Return those of the owner's memories that still exist, in the order of `ids`."""
-    rows = tx.execute(select(memories).where(mine(team, owner), memories.c.id.in_(ids)))
-    found = {row.id: read(row) for row in rows}
+    """Return the owner's memories with these ids, in the order of `ids`; deleted ones are left out."""
+    rows = tx.execute(select(memories).where(_owned_by(team, owner), memories.c.id.in_(ids)))
+    found = {row.id: _memory(row) for row in rows}
     return tuple(found[i] for i in ids if i in found)
 
 
 def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, ...]:
-    """Return the owner's memories, superseded ones apart, that say the same once normalised; the oldest first."""
+    """Return the owner's memories with this hash of their normalised text, superseded ones apart; oldest first."""
     same = select(memories).where(
-        mine(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
+        _owned_by(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
     )
-    return tuple(read(row) for row in tx.execute(same.order_by(memories.c.id)))
+    return tuple(_memory(row) for row in tx.execute(same.order_by(memories.c.id)))
 
 
 def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple[Memory, ...]:
-    """Return the owner's memories, superseded ones apart: active before archived, then the newest first."""
-    every = select(memories).where(mine(team, owner), memories.c.status != "superseded")
+    """Return the owner's memories, superseded ones apart: active before archived, then newest first."""
+    every = select(memories).where(_owned_by(team, owner), memories.c.status != "superseded")
     order = (memories.c.status, memories.c.created.desc(), memories.c.id.desc())
-    return tuple(read(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
+    return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
 
 
 def count(tx: Tx, team: str, owner: str) -> int:
-    """Count what `page` would show in all."""
-    kept = and_(mine(team, owner), memories.c.status != "superseded")
+    """Return how many memories `page` lists in all."""
+    kept = and_(_owned_by(team, owner), memories.c.status != "superseded")
     return tx.execute(select(func.count()).select_from(memories).where(kept)).scalar_one()
 
 
 def has_any(tx: Tx, team: str, owner: str) -> bool:
-    """Tell, at the least cost, whether the owner has any memory."""
+    """Return True if the owner has any memory. Cheaper than `count`."""
     return tx.execute(_ANY, {"team": team, "owner": owner}).scalar() is not None
 
 
@@ -107,8 +109,8 @@ def search(
 ) -> list[Hit]:
     """Return the owner's memories with any of these terms, the best first; a term that ends in `*` matches prefixes.
 
-    `audiences` restricts to these (None: all of the owner's). `live` restricts to active memories that have not ended
-    at that time; without it archived ones are found as well.
+    `audiences`: only memories for these (None: all). `live`: only active memories that have not ended at that time
+    (None: archived and ended ones too).
     """
     if not terms:
         return []
@@ -116,11 +118,11 @@ def search(
     query: Select[Any] = (
         select(memories, found.c.score, found.c.marked)
         .join_from(found, memories, found.c.id == memories.c.id)
-        .where(mine(team, owner), _seen(audiences), _live(live))
+        .where(_owned_by(team, owner), _for_audiences(audiences), _live(live))
         .order_by(found.c.score.desc(), memories.c.id.desc())
         .limit(limit)
     )
-    return [Hit(read(row), row.score, row.marked) for row in tx.execute(query)]
+    return [Hit(_memory(row), row.score, row.marked) for row in tx.execute(query)]
 
 
 def of_types(
@@ -133,11 +135,13 @@ def of_types(
     audiences: Sequence[Audience] | None,
     live: float,
 ) -> tuple[Memory, ...]:
-    """Return live memories of these types, in the order of `types`, then the most important and newest first."""
-    query = select(memories).where(mine(team, owner), memories.c.type.in_(types), _seen(audiences), _live(live))
+    """Return live memories of these types, in the order of `types`, then by importance and newest first."""
+    query = select(memories).where(
+        _owned_by(team, owner), memories.c.type.in_(types), _for_audiences(audiences), _live(live)
+    )
     rank = case({kind: i for i, kind in enumerate(types)}, value=memories.c.type)
     query = query.order_by(rank, memories.c.importance.desc(), memories.c.updated.desc(), memories.c.id.desc())
-    return tuple(read(row) for row in tx.execute(query.limit(limit)))
+    return tuple(_memory(row) for row in tx.execute(query.limit(limit)))
 
 
 def in_time(
@@ -151,33 +155,35 @@ def in_time(
     audiences: Sequence[Audience] | None,
     live: float,
 ) -> tuple[Memory, ...]:
-    """Return live memories about (or, without a date of their own, from) the time [start, end), the newest first."""
+    """Return live memories whose date (or, without one, creation) is in [start, end), newest first."""
     when = func.coalesce(memories.c.valid_from, memories.c.created)
-    query = select(memories).where(mine(team, owner), when >= start, when < end, _seen(audiences), _live(live))
-    return tuple(read(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
+    query = select(memories).where(
+        _owned_by(team, owner), when >= start, when < end, _for_audiences(audiences), _live(live)
+    )
+    return tuple(_memory(row) for row in tx.execute(query.order_by(when.desc()).limit(limit)))
 
 
 def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str, actor: str) -> None:
-    """Store a memory's new values under its id, index its words anew and record `event`."""
-    these = and_(mine(memory.team, memory.owner), memories.c.id == memory.id)
-    if tx.execute(update(memories).where(these).values(**_values(memory, content_hash))).rowcount:
+    """Replace a memory's values and its words in the index, and record `event`."""
+    this = and_(_owned_by(memory.team, memory.owner), memories.c.id == memory.id)
+    if tx.execute(update(memories).where(this).values(**_values(memory, content_hash))).rowcount:
         sqlite.remove_words(tx, memory.id)
         sqlite.index_words(tx, memory.id, memory.team, memory.owner, words)
         record(tx, memory, event, actor, memory.updated)
 
 
 def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forgotten") -> int:
-    """Delete a memory, what it superseded, and their words; only events without content stay. Returns how many."""
+    """Delete a memory, those that it superseded, and their words in the index. Return how many were deleted."""
     gone = [memory.id]
     for _ in range(FORGET_DEPTH):
         older = select(memories.c.id).where(
-            mine(memory.team, memory.owner), memories.c.superseded_by.in_(gone), memories.c.id.not_in(gone)
+            _owned_by(memory.team, memory.owner), memories.c.superseded_by.in_(gone), memories.c.id.not_in(gone)
         )
         more = list(tx.execute(older).scalars())
         if not more:
             break
         gone += more
-    these = and_(mine(memory.team, memory.owner), memories.c.id.in_(gone))
+    these = and_(_owned_by(memory.team, memory.owner), memories.c.id.in_(gone))
     deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
     for i in deleted:
         sqlite.remove_words(tx, i)
@@ -186,37 +192,70 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
 
 
 def record_use(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
-    """Count one use of each of these memories of the owner."""
-    these = and_(mine(team, owner), memories.c.id.in_(ids))
+    """Count one use of each of these memories."""
+    these = and_(_owned_by(team, owner), memories.c.id.in_(ids))
     tx.execute(update(memories).where(these).values(hits=memories.c.hits + 1, last_used=now))
 
 
 def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, now: float) -> int:
-    """Take active memories out of recall; the owner still sees them in the list. Returns how many changed."""
-    these = and_(mine(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
+    """Archive active memories: they are listed but not recalled. Return how many changed."""
+    these = and_(_owned_by(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
     changed = tx.execute(update(memories).where(these).values(status="archived").returning(memories)).all()
     for row in changed:
-        record(tx, read(row), "archived", actor, now)
+        record(tx, _memory(row), "archived", actor, now)
     return len(changed)
 
 
+def owners(tx: Tx) -> list[tuple[str, str]]:
+    """Return (team, owner) of everyone who has a memory."""
+    rows = tx.execute(select(memories.c.team, memories.c.owner).distinct().order_by(memories.c.team, memories.c.owner))
+    return [(row.team, row.owner) for row in rows]
+
+
+def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
+    """Return groups of the owner's active memories with equal normalised text, each group oldest first."""
+    active = and_(_owned_by(team, owner), memories.c.status == "active")
+    twice = select(memories.c.content_hash).where(active).group_by(memories.c.content_hash).having(func.count() > 1)
+    rows = tx.execute(select(memories).where(active, memories.c.content_hash.in_(twice)).order_by(memories.c.id))
+    groups: dict[str, list[Memory]] = {}
+    for row in rows:
+        groups.setdefault(row.content_hash, []).append(_memory(row))
+    return [tuple(group) for group in groups.values()]
+
+
+def unused(
+    tx: Tx, team: str, owner: str, *, since: float, now: float, but: Sequence[str], limit: int
+) -> tuple[Memory, ...]:
+    """Return active memories that ended by `now` or (except types in `but`) were not touched since `since`."""
+    over = and_(memories.c.valid_until.is_not(None), memories.c.valid_until <= now)
+    idle = and_(_touched() < since, memories.c.type.not_in(but))
+    query = select(memories).where(_owned_by(team, owner), memories.c.status == "active", or_(over, idle))
+    return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
+
+
+def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
+    """Return memories of any status that were not created, updated or used since `since`."""
+    query = select(memories).where(_owned_by(team, owner), _touched() < since)
+    return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
+
+
 def _next_id(tx: Tx) -> int:
-    """One more than any id ever given: SQLite reuses a deleted row's number, and events must keep their meaning."""
+    """Return an id that no memory ever had: events name memories by id, and the database may reuse a deleted one."""
     return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added(tx)) + 1
 
 
-def mine(team: str, owner: str) -> ColumnElement[bool]:
-    """Return the condition that every statement about memories bears."""
+def _owned_by(team: str, owner: str) -> ColumnElement[bool]:
+    """Return the condition that every statement about memories has: they belong to this owner."""
     return and_(memories.c.team == team, memories.c.owner == owner)
 
 
-def _seen(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
+def _for_audiences(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
     if audiences is None:
         return and_(True)
     return or_(
         False,
         *(
-            and_(memories.c.audience == _spelt(a), memories.c.audience_channel.is_not_distinct_from(a.channel))
+            and_(memories.c.audience == _audience_name(a), memories.c.audience_channel.is_not_distinct_from(a.channel))
             for a in audiences
         ),
     )
@@ -229,84 +268,28 @@ def _live(now: float | None) -> ColumnElement[bool]:
     return and_(memories.c.status == "active", or_(ends.is_(None), ends > now))
 
 
-def _spelt(audience: Audience) -> str:
+def _audience_name(audience: Audience) -> str:
     return f"{audience.kind}+shared" if audience.shared else audience.kind
 
 
 def _values(memory: Memory, content_hash: str) -> dict[str, Any]:
-    fields = (
-        "team owner short_id content type kind confidence importance valid_from valid_until status superseded_by"
-        " source_channel source_ts permalink created updated last_used hits"
-    )
     return {
-        **{name: getattr(memory, name) for name in fields.split()},
-        "audience": _spelt(memory.audience),
+        **{name: getattr(memory, name) for name in _SAME},
+        "audience": _audience_name(memory.audience),
         "audience_channel": memory.audience.channel,
         "tags": list(memory.tags),
         "content_hash": content_hash,
     }
 
 
-def read(row: Row[Any]) -> Memory:
-    """Return a row of the table as a memory."""
+def _memory(row: Row[Any]) -> Memory:
     kind, _, shared = row.audience.partition("+")
     return Memory(
         id=row.id,
-        team=row.team,
-        owner=row.owner,
-        short_id=row.short_id,
         audience=Audience(kind, row.audience_channel, bool(shared)),
-        content=row.content,
-        type=row.type,
-        kind=row.kind,
         tags=tuple(row.tags),
-        confidence=row.confidence,
-        importance=row.importance,
-        valid_from=row.valid_from,
-        valid_until=row.valid_until,
-        status=row.status,
-        superseded_by=row.superseded_by,
-        source_channel=row.source_channel,
-        source_ts=row.source_ts,
-        permalink=row.permalink,
-        created=row.created,
-        updated=row.updated,
-        last_used=row.last_used,
-        hits=row.hits,
+        **{name: getattr(row, name) for name in _SAME},
     )
-
-
-def owners(tx: Tx) -> list[tuple[str, str]]:
-    """Return (team, owner) of everyone who has memories."""
-    rows = tx.execute(select(memories.c.team, memories.c.owner).distinct().order_by(memories.c.team, memories.c.owner))
-    return [(row.team, row.owner) for row in rows]
-
-
-def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
-    """Return the groups of the owner's active memories that say the same once normalised, each the oldest first."""
-    active = and_(mine(team, owner), memories.c.status == "active")
-    twice = select(memories.c.content_hash).where(active).group_by(memories.c.content_hash).having(func.count() > 1)
-    rows = tx.execute(select(memories).where(active, memories.c.content_hash.in_(twice)).order_by(memories.c.id))
-    groups: dict[str, list[Memory]] = {}
-    for row in rows:
-        groups.setdefault(row.content_hash, []).append(read(row))
-    return [tuple(group) for group in groups.values()]
-
-
-def unused(
-    tx: Tx, team: str, owner: str, *, since: float, now: float, but: Sequence[str], limit: int
-) -> tuple[Memory, ...]:
-    """Return active memories that ended by `now`, or, types in `but` apart, were not touched since `since`."""
-    over = and_(memories.c.valid_until.is_not(None), memories.c.valid_until <= now)
-    idle = and_(_touched() < since, memories.c.type.not_in(but))
-    query = select(memories).where(mine(team, owner), memories.c.status == "active", or_(over, idle))
-    return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
-
-
-def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
-    """Return memories of any status that were not touched since `since`."""
-    query = select(memories).where(mine(team, owner), _touched() < since)
-    return tuple(read(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
 def _touched() -> ColumnElement[float]:

@@ -1,12 +1,12 @@
-"""Who did what to which memory and when: the record that outlives the memory, and never says what it said."""
+"""Memory events: who did what to which memory. They outlive the memory and never have its content."""
 
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
 
 from storage.database import Tx
-from storage.memory_tables import memory_events
 from storage.records import Memory
+from storage.tables import memory_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def record(tx: Tx, memory: Memory, event: str, actor: str, at: float) -> None:
 
 
 def events(tx: Tx, team: str, owner: str, memory: int | None = None) -> list[MemoryEvent]:
-    """Return what happened to the owner's memories (or to one of them), in order."""
+    """Return the events of an owner's memories, or of one of them, in order."""
     query = select(memory_events).where(memory_events.c.team == team, memory_events.c.owner == owner)
     if memory is not None:
         query = query.where(memory_events.c.memory == memory)
@@ -35,12 +35,12 @@ def events(tx: Tx, team: str, owner: str, memory: int | None = None) -> list[Mem
 
 
 def last_added(tx: Tx) -> int:
-    """Return the number of the memory that was added last, whether it still exists or not; 0 before the first."""
+    """Return the id of the memory that was added last, even if it was deleted since; 0 if there was none."""
     added = select(memory_events.c.memory).where(memory_events.c.event == "added")
     return tx.execute(added.order_by(memory_events.c.id.desc()).limit(1)).scalar() or 0
 
 
 def counts(tx: Tx) -> dict[str, int]:
-    """Return how often each kind of event happened."""
+    """Return how often each event happened."""
     found = select(memory_events.c.event, func.count()).group_by(memory_events.c.event)
     return {row[0]: row[1] for row in tx.execute(found)}

@@ -1,19 +1,33 @@
-"""Bring a database to the newest revision. Alembic is heavy, so it is loaded only when there is something to do."""
+"""Bring a database to the newest revision.
+
+An empty database gets all tables at once. Only an older one is upgraded by Alembic, which is slow to import.
+"""
 
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection as Tx
-from sqlalchemy import inspect, text
+from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, inspect, select
 
-from storage.database import Database, StorageError
+from storage import sqlite
+from storage.database import Database, StorageError, Tx
+from storage.tables import metadata
 
-HEAD = "0002"  # a test compares it with Alembic's own head
+HEAD = "0002"  # a test compares it with the newest migration
 SCRIPTS = Path(__file__).parent / "migrations"
+# Alembic's own table.
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 async def migrate(db: Database) -> bool:
-    """Migrate if needed; return whether anything changed. Raises StorageError, also for a newer Hermes's database."""
+    """Create or upgrade the tables if needed. Return True if anything changed.
+
+    Raise StorageError, also if a newer Hermes made the database.
+    """
     current = await db.read(revision)
     if current == HEAD:
         return False
@@ -21,28 +35,36 @@ async def migrate(db: Database) -> bool:
         raise StorageError(
             f"the database is at revision {current}, newer than this Hermes ({HEAD}); install the newer one"
         )
-    await db.write(_upgrade)
+    await db.write(_create if current is None else _upgrade)
     return True
 
 
 def revision(tx: Tx) -> str | None:
-    """Return the database's revision, or None for an empty one."""
-    if not inspect(tx).has_table("alembic_version"):
+    """Return the database's revision, or None if it is empty."""
+    if not inspect(tx).has_table(_VERSION.name):
         return None
-    return tx.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return tx.execute(select(_VERSION.c.version_num)).scalar()
 
 
 def alembic_config() -> Any:
-    """Return an Alembic configuration that knows where the scripts are."""
-    from alembic.config import Config  # heavy, and rarely needed: loaded on demand
+    """Return the Alembic configuration for `storage/migrations`."""
+    from alembic.config import Config  # slow to import and rarely needed
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     return config
 
 
+def _create(tx: Tx) -> None:
+    """Create what all migrations together create; a test compares them."""
+    metadata.create_all(tx, checkfirst=False)
+    sqlite.create_search_index(tx)
+    _VERSION.create(tx)
+    tx.execute(_VERSION.insert().values(version_num=HEAD))
+
+
 def _upgrade(tx: Tx) -> None:
-    from alembic import command  # heavy, and rarely needed: loaded on demand
+    from alembic import command  # slow to import and rarely needed
 
     config = alembic_config()
     config.attributes["connection"] = tx

@@ -1,44 +1,33 @@
-"""People and places as Slack last described them. How long that is believed is the caller's choice: see `fetched`."""
+"""People and channels as Slack last described them. The caller decides how old `fetched` may be."""
 
+from dataclasses import fields
 from typing import cast
 
 from sqlalchemy import select
 
 from storage.database import Tx
-from storage.memory_tables import people, places
 from storage.records import Person, Place, PlaceKind
 from storage.sqlite import upsert
+from storage.tables import people, places
 
-_PERSON = ("name", "locale", "timezone", "guest", "external", "bot", "fetched")
-_PUT_PERSON = upsert(people, ["team", "id"], _PERSON)
+_PERSON = [field.name for field in fields(Person)]
+_PUT_PERSON = upsert(people, ["team", "id"], [name for name in _PERSON if name not in {"team", "id"}])
 _PUT_PLACE = upsert(places, ["team", "channel"], ["kind", "shared", "fetched"])
 
 
 def put_person(tx: Tx, person: Person) -> None:
-    """Store or refresh a person."""
-    tx.execute(_PUT_PERSON, {name: getattr(person, name) for name in ("team", "id", *_PERSON)})
+    """Store a person, in place of what was stored before."""
+    tx.execute(_PUT_PERSON, {name: getattr(person, name) for name in _PERSON})
 
 
 def person(tx: Tx, team: str, user: str) -> Person | None:
-    """Return a person as stored, or None for one never seen."""
+    """Return a person, or None for an unknown id."""
     row = tx.execute(select(people).where(people.c.team == team, people.c.id == user)).first()
-    if row is None:
-        return None
-    return Person(
-        team=row.team,
-        id=row.id,
-        name=row.name,
-        locale=row.locale,
-        timezone=row.timezone,
-        guest=row.guest,
-        external=row.external,
-        bot=row.bot,
-        fetched=row.fetched,
-    )
+    return None if row is None else Person(**{name: getattr(row, name) for name in _PERSON})
 
 
 def put_place(tx: Tx, place: Place, fetched: float) -> None:
-    """Store or refresh a conversation."""
+    """Store a channel, in place of what was stored before."""
     values = {
         "team": place.team,
         "channel": place.channel,
@@ -50,7 +39,7 @@ def put_place(tx: Tx, place: Place, fetched: float) -> None:
 
 
 def place(tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
-    """Return a conversation and when it was fetched, or None for one never seen."""
+    """Return a channel and when it was fetched, or None for an unknown id."""
     row = tx.execute(select(places).where(places.c.team == team, places.c.channel == channel)).first()
     if row is None:
         return None

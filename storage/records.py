@@ -1,4 +1,4 @@
-"""The nouns: frozen records that every floor shares. Times are seconds since 1970, UTC; a Slack `ts` is a string."""
+"""Frozen records that all packages share. Times are seconds since 1970, UTC; a Slack `ts` is a string."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,7 +11,7 @@ Role = Literal["user", "assistant", "tool"]
 
 
 class Phase(StrEnum):
-    """Where a session stands: the first two are at rest, the others at work."""
+    """The phase of a session: at rest in the first two, active in the others."""
 
     WAITING_INPUT = "waiting_input"
     AWAITING_CONFIRMATION = "awaiting_confirmation"
@@ -20,7 +20,7 @@ class Phase(StrEnum):
 
 
 class CallState(StrEnum):
-    """States of a tool call in the ledger."""
+    """The state of a tool call."""
 
     PLANNED = "planned"
     AWAITING_APPROVAL = "awaiting_approval"
@@ -37,13 +37,13 @@ class CallState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """What is known of a message that Hermes owes to Slack."""
+    """How far a message for Slack is."""
 
-    PENDING = "pending"  # owed, not tried
-    SENDING = "sending"  # tried, outcome not recorded: uncertain after a crash
+    PENDING = "pending"  # not sent yet; of an answer: its text is not complete yet
+    SENDING = "sending"  # to be sent or being sent: uncertain after a crash
     SENT = "sent"
-    FAILED = "failed"  # given up, the reason is in `error`
-    REPLACED = "replaced"  # a partial message that a later one stands in for
+    FAILED = "failed"  # given up; the reason is in `error`
+    REPLACED = "replaced"  # an incomplete message that a later one replaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A conversation as memory and access see it; `shared` means shared with another organisation."""
+    """A channel or DM. `shared`: with another organisation."""
 
     team: str
     channel: str
@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A cached Slack user."""
+    """A Slack user as last fetched."""
 
     team: str
     id: str
@@ -82,7 +82,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A Slack message (`context`: another bot's), edit, delete or stop on its way in; `text` is as Slack sent it."""
+    """An incoming Slack message (`context`: another bot's), edit, delete or stop. `text` is as Slack sent it."""
 
     team: str
     channel: str
@@ -103,7 +103,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """What arrived and was not yet taken into the transcript."""
+    """A row of the inbox."""
 
     id: int
     session: str
@@ -119,21 +119,21 @@ class InboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A tool call without a final outcome. `detached`: its step went on with "awaiting approval" as the result."""
+    """A tool call without a final outcome. `detached`: its step continued with "awaiting approval" as the result."""
 
     id: str
     turn: int
     step: int
     state: CallState
     attempt: int = 0
-    repeatable: bool = False  # read-only or idempotent: may be run again with the same key
+    repeatable: bool = False  # read-only or idempotent: may run again with the same key
     detached: bool = False
-    quiet: bool = False  # after a stop: its outcome is noted, and starts no turn
+    quiet: bool = False  # stopped: its outcome is recorded but starts no turn
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Hermes's conversation for one thread, as `transition` sees it."""
+    """The conversation with Hermes in one thread, as `transition` sees it."""
 
     id: str
     thread: Thread
@@ -142,13 +142,13 @@ class Session:
     generation: int = 0
     phase: Phase = Phase.WAITING_INPUT
     turn: int = 0  # the active turn, or the last one
-    last_turn: int = 0  # the highest turn number given out
-    step: int = 0  # the newest model request; never reused in a session
+    last_turn: int = 0  # the highest turn number so far
+    step: int = 0  # number of the newest model request, unique in the session
     steps_used: int = 0  # model requests of the active turn
     requester: str = ""
     calls: tuple[OpenCall, ...] = ()
     closed: bool = False
-    hydrated: bool = False  # what the thread said before us has been read
+    hydrated: bool = False  # the messages from before Hermes joined the thread were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Turn:
     requester: str
     steps_used: int = 0
     started: float = 0.0
-    active_seconds: float = 0.0  # rest does not count
+    active_seconds: float = 0.0  # without rest
     outcome: str = ""
     memories: tuple[int, ...] = ()
     source_ts: str = ""
@@ -168,10 +168,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the append-only transcript.
+    """One entry of the append-only transcript.
 
     `content` by role: user {text, user, name, ts, late}, assistant {text, calls: [{id, name, arguments}]},
-    tool {call, name, text}. `tokens` is counted once, at write.
+    tool {call, name, text}. `tokens` is counted once, when the entry is stored.
     """
 
     seq: int
@@ -184,7 +184,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One row of the ledger."""
+    """A tool call as the ledger records it."""
 
     id: str
     session: str
@@ -199,11 +199,11 @@ class ToolCall:
     decision: Decision
     state: CallState
     repeatable: bool
-    key: str  # idempotency key, the same for each attempt
+    key: str  # idempotency key, the same for every attempt
     requester: str
     attempt: int = 0
     result: str = ""  # what the model sees, cut to the limit
-    full_result: str | None = None  # the whole, when the result was cut
+    full_result: str | None = None  # set when `result` was cut
     repaired: bool = False
 
 
@@ -219,7 +219,7 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question with buttons about one tool call. `kind` "unknown" asks what became of a call."""
+    """A question with buttons about one tool call. `kind` "unknown" asks whether the call succeeded."""
 
     id: str
     session: str
@@ -241,7 +241,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message that Hermes owes to Slack. `part` numbers the messages of one long answer."""
+    """A message for Slack. `part` numbers the messages of one long answer."""
 
     id: int
     session: str
@@ -258,9 +258,9 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who a memory may be used before, from narrow to wide: dm, private (one channel), public, workspace.
+    """Where a memory may be used, from narrow to wide: dm, private (one channel), public, workspace.
 
-    `shared`: people of another organisation were there when it was learnt, so it holds in that one channel alone.
+    `shared`: it was learnt in a channel shared with another organisation, so it may be used in that channel only.
     """
 
     kind: Literal["dm", "private", "public", "workspace"]

@@ -1,12 +1,14 @@
-"""Sessions: one per thread and generation, with the state that `transition` decides on."""
+"""Sessions: one per thread and generation, with the state that `transition` works on."""
 
 import uuid
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection as Tx
 from sqlalchemy import and_, bindparam, exists, func, insert, or_, select, update
 
+from storage.approvals import CARD_IS_OUTDATED
+from storage.database import Tx
+from storage.deliveries import UNFINISHED
 from storage.records import CallState, OpenCall, Phase, PlaceKind, Session, Thread
 from storage.tables import approvals, deliveries, inbox, sessions, tool_calls
 
@@ -33,15 +35,14 @@ _SAVE = (
     .where(sessions.c.id == bindparam("key"))
     .values({name: bindparam(name) for name in (*STATE, "calls", "updated")})
 )
-
-
-BESIDE = ("summary", "summary_seq", "fields", "fields_turn")
-_BESIDE = select(*(sessions.c[n] for n in BESIDE)).where(sessions.c.id == bindparam("id"))
-_INSERT = insert(sessions)
+_SUMMARY_AND_FIELDS = select(*(sessions.c[n] for n in ("summary", "summary_seq", "fields", "fields_turn"))).where(
+    sessions.c.id == bindparam("id")
+)
+_ADD = insert(sessions)
 
 
 def load(tx: Tx, session: str) -> Session:
-    """Return the session. Raises LookupError for an id that never was."""
+    """Return a session. Raise LookupError for an unknown id."""
     row = tx.execute(_BY_ID, {"id": session}).one_or_none()
     if row is None:
         raise LookupError(f"no session {session}")
@@ -49,64 +50,60 @@ def load(tx: Tx, session: str) -> Session:
 
 
 def of_thread(tx: Tx, thread: Thread) -> Session | None:
-    """Return the thread's open session."""
+    """Return the open session of a thread, or None."""
     row = tx.execute(_BY_THREAD, asdict(thread)).one_or_none()
     return None if row is None else _session(row)
 
 
 def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
-    """Open the thread's next session; the caller has closed the one before. `hydrated`: nothing earlier to read."""
+    """Open a thread's next session, after the last one was closed. `hydrated`: no earlier messages are to be read."""
     generation = tx.execute(_GENERATIONS, asdict(thread)).scalar_one()
     session = Session(str(uuid.uuid4()), thread, kind, shared, generation, hydrated=hydrated)
     row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation", "hydrated")}
-    tx.execute(_INSERT, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})
+    tx.execute(_ADD, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})
     return session
 
 
 def save(tx: Tx, session: Session, now: float) -> None:
-    """Store what `transition` decided."""
+    """Store the state that `transition` returned."""
     state = {name: getattr(session, name) for name in STATE}
     tx.execute(_SAVE, {**state, "calls": [asdict(c) for c in session.calls], "updated": now, "key": session.id})
 
 
 def summary_and_fields(tx: Tx, session: str) -> dict[str, Any]:
-    """Return what stands beside the state: summary, summary_seq, fields, fields_turn."""
-    return dict(tx.execute(_BESIDE, {"id": session}).one()._mapping)
+    """Return {summary, summary_seq, fields, fields_turn}."""
+    return dict(tx.execute(_SUMMARY_AND_FIELDS, {"id": session}).one()._mapping)
 
 
 def set_columns(tx: Tx, session: str, /, **values: Any) -> None:
-    """Store columns beside the state: hydrated, summary and summary_seq, fields, kind, shared."""
+    """Store columns that `transition` does not use: hydrated, summary and summary_seq, fields, kind, shared."""
     tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
 
 
 def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
-    """Take the reflection of a turn; False when it was taken before."""
-    mine = (sessions.c.id == session, sessions.c.fields_turn < turn)
-    return tx.execute(update(sessions).where(*mine).values(fields_turn=turn)).rowcount == 1
+    """Claim the reflection on a turn. Return False if it was claimed before."""
+    unclaimed = (sessions.c.id == session, sessions.c.fields_turn < turn)
+    return tx.execute(update(sessions).where(*unclaimed).values(fields_turn=turn)).rowcount == 1
 
 
 def unfinished(tx: Tx) -> list[str]:
-    """Return the sessions that have something to do: at work, or with waiting rows, unshown cards or deliveries."""
+    """Return the ids of sessions with work to do: active, or with waiting rows, outdated cards or unsent messages."""
     at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
-    # A session at rest may have one running as well: approved after its step had gone on.
+    # A resting session can have a running call: one that was approved after its step had continued without it.
     running = sessions.c.id.in_(select(tool_calls.c.session).where(tool_calls.c.state == CallState.RUNNING))
-    # What opens nothing (context, what a stop left behind) waits without anyone owing it.
+    # Other waiting rows (context, messages left after a stop) start no turn: they are read with the next message.
     at_once = inbox.c.kind.in_(("stop", "verdict", "command"))
     opens = and_(inbox.c.addressed, sessions.c.closed.is_(False))
-    mine = (inbox.c.session == sessions.c.id, inbox.c.state == "waiting")
-    waiting = exists().where(*mine, or_(at_once, opens))
-    owing = sessions.c.id.in_(select(deliveries.c.session).where(deliveries.c.state.in_(("pending", "sending"))))
-    unshown = sessions.c.id.in_(
-        select(approvals.c.session).where(
-            or_(approvals.c.shown_status.is_(None), approvals.c.shown_status != approvals.c.status)
-        )
-    )
-    query = select(sessions.c.id).where(or_(at_work, running, waiting, owing, unshown)).order_by(sessions.c.updated)
+    waiting_rows = (inbox.c.session == sessions.c.id, inbox.c.state == "waiting")
+    waiting = exists().where(*waiting_rows, or_(at_once, opens))
+    unsent = sessions.c.id.in_(select(deliveries.c.session).where(deliveries.c.state.in_(UNFINISHED)))
+    outdated = sessions.c.id.in_(select(approvals.c.session).where(CARD_IS_OUTDATED))
+    query = select(sessions.c.id).where(or_(at_work, running, waiting, unsent, outdated)).order_by(sessions.c.updated)
     return list(tx.execute(query).scalars())
 
 
 def of_place(tx: Tx, team: str, channel: str, requester: str, limit: int = 20) -> list[Session]:
-    """Return a person's open sessions of one conversation, newest first."""
+    """Return a person's open sessions in a channel, the latest updated first."""
     query = (
         select(sessions)
         .where(sessions.c.team == team, sessions.c.channel == channel, sessions.c.closed.is_(False))

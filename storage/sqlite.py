@@ -39,7 +39,7 @@ ERRORS = (sqlite3.Error, DBAPIError)
 
 
 def sqlite_path(url: str) -> Path:
-    """Return the file of a `sqlite+aiosqlite:///` URL. Raises ValueError, without the URL's password, for any other."""
+    """Return the file of a `sqlite+aiosqlite:///` URL. Raise ValueError, without the URL's password, for any other."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -55,7 +55,7 @@ class DatabaseConnection(aiosqlite.Connection):
     engine: Engine
 
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """Return `fn(*args)`, run in the connection's thread. Raises ValueError when the connection is closed."""
+        """Return `fn(*args)`, run in the connection's thread. Raise ValueError when the connection is closed."""
         return await self._execute(fn, *args)  # type: ignore[no-any-return, no-untyped-call]
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class DatabaseConnection(aiosqlite.Connection):
 
 
 async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
-    """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raises ERRORS or OSError."""
+    """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raise ERRORS or OSError."""
     opened: list[sqlite3.Connection] = []
 
     def connect() -> sqlite3.Connection:
@@ -175,12 +175,18 @@ def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
 
 # --- full-text search of memories. The owner is a column of the index, so that a search touches no other person's rows.
 
+_CREATE_INDEX = text("CREATE VIRTUAL TABLE memories_fts USING fts5(owner, words, tokenize='porter unicode61')")
 _INDEX = text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)")
 _REMOVE = text("DELETE FROM memories_fts WHERE rowid = :id")
 _SEARCH = text(
     "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
     " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
 ).columns(column("id", Integer), column("score", Float), column("marked", String))
+
+
+def create_search_index(tx: Tx) -> None:
+    """Create the empty index."""
+    tx.execute(_CREATE_INDEX)
 
 
 def index_words(tx: Tx, memory: int, team: str, owner: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""The tables of sessions and their work. `storage/migrations` makes the same tables, and a test compares."""
+"""All tables. `storage/migrations` creates the same ones; a test compares them."""
 
 from sqlalchemy import (
     JSON,
@@ -8,6 +8,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    MetaData,
     String,
     Table,
     Text,
@@ -15,7 +16,14 @@ from sqlalchemy import (
     text,
 )
 
-from storage.memory_tables import metadata as metadata
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
 
 sessions = Table(
     "sessions",
@@ -55,7 +63,7 @@ inbox = Table(
     Column("channel", String, nullable=False),
     Column("ts", String, nullable=False),
     Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
-    Column("variant", String, nullable=False),  # tells apart rows of one ts and kind: edited ts, approval id, …
+    Column("variant", String, nullable=False),  # distinguishes rows of one ts and kind: edited ts, approval id, …
     Column("event_id", String),
     Column("user", String, nullable=False),
     Column("text", Text, nullable=False),
@@ -82,11 +90,11 @@ turns = Table(
     Column("requester", String, nullable=False),
     Column("steps_used", Integer, nullable=False),
     Column("started", Float, nullable=False),
-    Column("resumed", Float),  # since when it is at work; null at rest
+    Column("resumed", Float),  # since when it is active; null at rest
     Column("active_seconds", Float, nullable=False),
     Column("ended", Float),
-    Column("outcome", String, nullable=False),  # '' while it lasts: answered, stopped, failed, timed_out, parked
-    Column("memories", JSON, nullable=False),  # ids recalled
+    Column("outcome", String, nullable=False),  # answered, stopped, failed, timed_out, parked; '' while it is active
+    Column("memories", JSON, nullable=False),  # recalled ids
     Column("source_ts", String, nullable=False),
     Column("prompt_version", String, nullable=False),
 )
@@ -227,7 +235,7 @@ usage = Table(
     Column("at", Float, nullable=False),
 )
 
-# What did not fit, and who did what: the reasons that a replay shows.
+# Decisions and events that did not fit, without content: an audit record that no code reads.
 journal = Table(
     "journal",
     metadata,
@@ -248,4 +256,74 @@ occurrences = Table(
     Column("claimed", Float, nullable=False),
     Column("finished", Float),
     Column("report", JSON),
+)
+
+# --- people, places and memories
+
+people = Table(
+    "people",
+    metadata,
+    Column("team", String, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("locale", String, nullable=False),
+    Column("timezone", String, nullable=False),
+    Column("guest", Boolean, nullable=False),
+    Column("external", Boolean, nullable=False),
+    Column("bot", Boolean, nullable=False),
+    Column("fetched", Float, nullable=False),
+)
+
+places = Table(
+    "places",
+    metadata,
+    Column("team", String, primary_key=True),
+    Column("channel", String, primary_key=True),
+    Column("kind", String, nullable=False),
+    Column("shared", Boolean, nullable=False),
+    Column("fetched", Float, nullable=False),
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("team", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("short_id", String, nullable=False),
+    Column("audience", String, nullable=False),
+    Column("audience_channel", String),
+    Column("content", Text, nullable=False),
+    Column("content_hash", String, nullable=False),  # of the normalised text
+    Column("type", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("valid_from", Float),
+    Column("valid_until", Float),
+    Column("status", String, nullable=False),
+    Column("superseded_by", Integer),
+    Column("source_channel", String),
+    Column("source_ts", String),
+    Column("permalink", String),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    Column("last_used", Float),
+    Column("hits", Integer, nullable=False),
+    UniqueConstraint("team", "owner", "short_id"),
+)
+Index("ix_memories_owner", memories.c.team, memories.c.owner, memories.c.status)
+
+# An audit record, without content.
+memory_events = Table(
+    "memory_events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("team", String, nullable=False),
+    Column("owner", String, nullable=False),
+    Column("memory", Integer, nullable=False),
+    Column("event", String, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("at", Float, nullable=False),
 )

@@ -1,10 +1,10 @@
-"""Transcripts: append-only lists of entries, numbered in the order of writing."""
+"""Transcripts: append-only lists of entries, numbered in the order they were stored."""
 
 from typing import Any
 
-from sqlalchemy import Connection as Tx
 from sqlalchemy import bindparam, insert, select
 
+from storage.database import Tx
 from storage.records import Entry
 from storage.tables import entries
 
@@ -23,16 +23,16 @@ _NEWEST = (
 
 
 def append(tx: Tx, session: str, new: list[dict[str, Any]], now: float) -> None:
-    """Add entries {turn, step, role, content, tokens, source_ts}, in order."""
+    """Append entries {turn, step, role, content, tokens, source_ts}, in order."""
     tx.execute(_INSERT, [{**entry, "session": session, "created": now} for entry in new])
 
 
 def read(tx: Tx, session: str, after: int = 0) -> list[Entry]:
-    """Return the entries numbered above `after`."""
+    """Return the entries with numbers above `after`, in order."""
     found = tx.execute(_READ, {"session": session, "after": after})
     return [Entry(r.seq, r.turn, r.step, r.role, r.content, r.tokens) for r in found]
 
 
 def newest_source_ts(tx: Tx, session: str) -> str | None:
-    """Return the newest Slack ts that the transcript has an answer for or will: what is older now is late."""
+    """Return the newest Slack ts in a transcript, or None: a message that arrives now with an older one is late."""
     return tx.execute(_NEWEST, {"session": session}).scalar()

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs on the connection that the caller hands over, inside the caller's transaction."""
+"""Entry point for Alembic. It uses the caller's connection and transaction."""
 
 from alembic import context
 
@@ -7,6 +7,6 @@ from storage.tables import metadata
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
-    render_as_batch=True,  # SQLite cannot ALTER most things in place
+    render_as_batch=True,  # SQLite changes most things by rebuilding the table
 )
 context.run_migrations()

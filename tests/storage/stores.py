@@ -1,4 +1,4 @@
-"""A migrated store for tests, and people and places to fill it with."""
+"""A database for tests, with people, places and memories to fill it with."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +23,7 @@ FAIR = Place("T1", "C3", "public", shared=True)
 
 @asynccontextmanager
 async def store(folder: Path) -> AsyncIterator[Database]:
-    """Open an empty store in a folder, at the newest revision."""
+    """Open an empty database in a folder, at the newest revision."""
     db = await Database.open(f"sqlite+aiosqlite:///{folder}/hermes.db")
     try:
         await migrate(db)
@@ -33,13 +33,13 @@ async def store(folder: Path) -> AsyncIterator[Database]:
 
 
 def note(content: str, owner: Person = ANN, audience: Audience | None = None, **values: object) -> Memory:
-    """A memory that is not stored yet."""
+    """Return a memory that is not stored yet."""
     fields = {"created": NOW, "updated": NOW, **values}
     return Memory(0, owner.team, owner.id, "", audience or Audience("dm"), content, **fields)  # type: ignore[arg-type]
 
 
 def keep(tx: Tx, memory: Memory) -> Memory:
-    """Store a memory as the front gateway would."""
+    """Store a memory and the words of its content."""
     return memories.add(
         tx,
         memory,

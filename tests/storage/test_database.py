@@ -1,4 +1,4 @@
-"""The store keeps whole transactions, in order, and says in one line why it cannot."""
+"""The database stores complete transactions, in order, and says in one line why it cannot."""
 
 import asyncio
 import sqlite3
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 @pytest.fixture
 async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    # A batch never ends by the clock here: how long a commit takes is the machine's business.
+    # No batch ends by its time limit here, so that the tests do not depend on how fast the machine is.
     database = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=60)
     await database.write(
         lambda tx: tx.execute(text("CREATE TABLE t (place INTEGER PRIMARY KEY, n INTEGER UNIQUE)")) and None
@@ -36,7 +36,7 @@ def rows(tx: Tx) -> list[int]:
     return list(tx.execute(text("SELECT n FROM t ORDER BY place")).scalars())
 
 
-async def test_a_failing_transaction_leaves_nothing_and_its_neighbours_stay(db: Database) -> None:
+async def test_a_failing_transaction_stores_nothing_and_the_others_in_its_batch_are_stored(db: Database) -> None:
     results = await asyncio.gather(
         db.write(put, 1), db.write(put_and_fail, 2), db.write(put, 3), db.write(put, 3), return_exceptions=True
     )
@@ -52,7 +52,7 @@ async def test_many_writers_share_commits_and_lose_nothing(db: Database) -> None
     assert db.commits - before < 250
 
 
-async def test_a_batch_that_took_its_time_leaves_the_rest_to_the_next(tmp_path: Path, db: Database) -> None:
+async def test_a_batch_over_its_time_limit_leaves_the_rest_to_the_next_one(tmp_path: Path, db: Database) -> None:
     impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
     await asyncio.gather(*(impatient.write(put, n) for n in range(5)))
     assert impatient.commits == 5
@@ -60,7 +60,7 @@ async def test_a_batch_that_took_its_time_leaves_the_rest_to_the_next(tmp_path: 
     assert await db.read(rows) == list(range(5))
 
 
-async def test_what_a_batch_left_over_is_not_overtaken_by_what_came_later(tmp_path: Path, db: Database) -> None:
+async def test_what_a_batch_left_over_is_stored_before_what_came_later(tmp_path: Path, db: Database) -> None:
     impatient = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db", batch_seconds=0)
     early = [asyncio.create_task(impatient.write_first(put, n)) for n in range(5)]
     await early[0]
@@ -70,25 +70,25 @@ async def test_what_a_batch_left_over_is_not_overtaken_by_what_came_later(tmp_pa
     assert await db.read(rows) == list(range(8))
 
 
-async def test_what_changes_nothing_commits_nothing(db: Database) -> None:
+async def test_a_write_that_changes_nothing_commits_nothing(db: Database) -> None:
     before = db.commits
     await db.write(lambda tx: tx.execute(text("DELETE FROM t WHERE n = 99")) and None)
     assert db.commits == before
 
 
-async def test_a_write_that_rides_along_is_stored_before_the_commit_it_rides_with(db: Database) -> None:
+async def test_a_deferred_write_is_stored_with_the_next_commit_and_before_it(db: Database) -> None:
     before = db.commits
     db.write_soon(put, 1)
     await db.write(put, 2)
     assert (await db.read(rows), db.commits - before) == ([1, 2], 1)
 
 
-async def test_a_write_that_rides_along_is_stored_alone_when_nothing_else_comes(db: Database) -> None:
+async def test_a_deferred_write_is_stored_alone_when_no_other_write_comes(db: Database) -> None:
     db.write_soon(put, 1)
     await until(lambda: db.read(rows), [1])
 
 
-async def test_what_can_wait_longer_rides_along_as_well_and_hurries_with_what_cannot(db: Database) -> None:
+async def test_a_write_for_later_is_stored_with_one_that_is_due_sooner(db: Database) -> None:
     before = db.commits
     db.write_later(put, 1)
     db.write_soon(put, 2)
@@ -96,7 +96,7 @@ async def test_what_can_wait_longer_rides_along_as_well_and_hurries_with_what_ca
     assert db.commits == before + 1
 
 
-async def test_closing_finishes_what_was_queued(tmp_path: Path, db: Database) -> None:
+async def test_closing_stores_what_was_queued(tmp_path: Path, db: Database) -> None:
     pending = [asyncio.create_task(db.write(put, n)) for n in range(50)]
     await asyncio.sleep(0)
     db.write_soon(put, 99)
@@ -109,7 +109,7 @@ async def test_closing_finishes_what_was_queued(tmp_path: Path, db: Database) ->
         await db.write(put, 100)
 
 
-async def test_a_file_that_is_no_database_is_refused_in_one_line(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("this is not a database, and long enough to be read as a header of one " * 20)
     with pytest.raises(StorageError, match=r"cannot open the database .*a\.db: file is not a database"):
         await Database.open(f"sqlite+aiosqlite:///{tmp_path}/a.db")
@@ -121,7 +121,7 @@ async def test_a_url_that_cannot_be_used_is_refused_with_the_remedy(url: str) ->
         await Database.open(url)
 
 
-async def test_a_folder_that_cannot_be_made_is_refused_in_one_line(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_created_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "folder").write_text("a file where a folder is wanted")
     with pytest.raises(StorageError, match="cannot open the database"):
         await Database.open(f"sqlite+aiosqlite:///{tmp_path}/folder/a.db")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import delete
 
 from bot.session.people_cache import PeopleCache
-from storage import memory_tables, people_and_places
+from storage import people_and_places, tables
 from storage.database import Tx
 from storage.records import Person, Place
 from tests.storage.stores import HALL, NOW, store
@@ -52,6 +52,6 @@ async def test_who_was_learnt_first_is_let_go_beyond_the_limit(tmp_path: Path) -
     async with store(tmp_path) as db:
         for name in ("Ann", "Ben", "Cho"):
             await db.write(people.store_person, Person("T1", name, name))
-        await db.write(lambda tx: tx.execute(delete(memory_tables.people)) and None)
+        await db.write(lambda tx: tx.execute(delete(tables.people)) and None)
         assert None not in [await db.read(people.person, "T1", name) for name in ("Ben", "Cho")]
         assert await db.read(people.person, "T1", "Ann") is None

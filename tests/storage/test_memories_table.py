@@ -1,26 +1,19 @@
 """Memories are found by their owner alone, and what is forgotten is gone."""
 
 import itertools
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
-from sqlalchemy import text
+from sqlalchemy import select
 
 from bot.memory import search_terms
 from bot.memory.memory_format import content_hash
-from storage import memories, sqlite
+from storage import memories
 from storage.database import Database, Tx
 from storage.memory_events import events
 from storage.records import Audience
-from tests.storage.stores import BEN, DAY, NOW, keep, note, store
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
+from storage.tables import memories as table
+from storage.tables import memory_events
+from tests.storage.stores import BEN, DAY, NOW, keep, note
 
 
 def find(tx: Tx, owner: str, question: str) -> list[str]:
@@ -87,12 +80,6 @@ async def test_nobody_finds_reads_lists_changes_or_forgets_what_belongs_to_anoth
     assert await db.read(find, "UANN", "walnut") == [mine.content]
 
 
-async def test_the_words_of_an_owner_token_are_no_other_owners_token() -> None:
-    tokens = {sqlite.owner_token(t, o) for t, o in [("T1", "U1"), ("T1U", "1"), ("T", "1 U1"), ("T1", "U2")]}
-    assert len(tokens) == 4
-    assert all(t.isalnum() for t in tokens)
-
-
 async def test_forgetting_deletes_row_words_and_what_was_superseded_and_keeps_an_event_without_content(
     db: Database,
 ) -> None:
@@ -101,9 +88,8 @@ async def test_forgetting_deletes_row_words_and_what_was_superseded_and_keeps_an
         keep(tx, note("office is in Kyritz", status="superseded", superseded_by=new.id))
         keep(tx, note("office has plants"))
         gone = memories.forget(tx, new, actor="UANN", now=NOW + 1)
-        left: list[object] = list(tx.execute(text("SELECT content FROM memories")).scalars())
-        left += list(tx.execute(text("SELECT words FROM memories_fts")).scalars())
-        return gone, left
+        left: list[object] = list(tx.execute(select(table.c.content)).scalars())
+        return gone, [*left, *find(tx, "UANN", "office")]
 
     assert await db.write(go) == (2, ["office has plants", "office has plants"])
     assert [(e.memory, e.event) for e in await db.read(events, "T1", "UANN")] == [
@@ -113,7 +99,7 @@ async def test_forgetting_deletes_row_words_and_what_was_superseded_and_keeps_an
         (1, "forgotten"),
         (2, "forgotten"),
     ]
-    dump = await db.read(lambda tx: str(tx.execute(text("SELECT * FROM memory_events")).all()))
+    dump = await db.read(lambda tx: str(tx.execute(select(memory_events)).all()))
     assert "Leipzig" not in dump
 
 
@@ -175,3 +161,120 @@ async def test_duplicates_are_grouped_per_owner(db: Database) -> None:
 
     assert await db.write(go) == [["Likes tea.", "likes  TEA"]]
     assert await db.read(memories.owners) == [("T1", "UANN"), ("T1", "UBEN")]
+
+
+async def test_a_search_finds_any_of_the_terms_prefixes_too_and_marks_them_the_best_first(db: Database) -> None:
+    def go(tx: Tx) -> tuple[list[tuple[str, str]], list[float]]:
+        for content in ("green tea", "the tea house sells green tea leaves", "sailing boats"):
+            keep(tx, note(content))
+        hits = memories.search(tx, "T1", "UANN", ["green", "tea", "sail*"], limit=9, audiences=None, live=NOW)
+        return [(h.memory.content, h.marked) for h in hits], [h.score for h in hits]
+
+    found, scores = await db.write(go)
+    assert dict(found) == {
+        "green tea": "\x01green\x02 \x01tea\x02",
+        "the tea house sells green tea leaves": "the \x01tea\x02 house sells \x01green\x02 \x01tea\x02 leaves",
+        "sailing boats": "\x01sailing\x02 boats",
+    }
+    assert scores == sorted(scores, reverse=True)
+    assert min(scores) > 0
+
+
+async def test_a_search_without_terms_finds_nothing(db: Database) -> None:
+    await db.write(keep, note("green tea"))
+    assert await db.read(lambda tx: memories.search(tx, "T1", "UANN", [], limit=9, audiences=None, live=None)) == []
+
+
+async def test_only_memories_for_the_asked_audiences_are_returned(db: Database) -> None:
+    every = [
+        Audience("dm"),
+        Audience("private", "C1"),
+        Audience("private", "C2"),
+        Audience("public"),
+        Audience("public", "C1", shared=True),
+    ]
+
+    def go(tx: Tx) -> list[list[Audience]]:
+        for audience in every:
+            keep(tx, note("green tea", audience=audience, type="fact", valid_from=NOW))
+        limits = {"limit": 9, "live": NOW}
+        asked: list[list[Audience]] = [[each] for each in every]
+        return [
+            [m.audience for m in found]
+            for may in [*asked, every[:2], []]
+            for found in (
+                [h.memory for h in memories.search(tx, "T1", "UANN", ["tea"], audiences=may, **limits)],
+                memories.of_types(tx, "T1", "UANN", ["fact"], audiences=may, **limits),
+                memories.in_time(tx, "T1", "UANN", NOW, NOW + 1, audiences=may, **limits),
+            )
+        ]
+
+    found = await db.write(go)
+    expected = [[each] for each in every] + [every[:2], []]
+    assert [sorted(map(str, each)) for each in found] == [sorted(map(str, each)) for each in expected for _ in range(3)]
+
+
+async def test_memories_of_types_come_in_the_order_of_types_then_by_importance_and_newest_first(db: Database) -> None:
+    def go(tx: Tx) -> list[str]:
+        for content, kind, importance, updated in (
+            ("old", "preference", 0.5, NOW),
+            ("new", "preference", 0.5, NOW + 1),
+            ("important", "preference", 0.9, NOW),
+            ("name", "identity", 0.1, NOW),
+            ("fact", "fact", 1.0, NOW),
+        ):
+            keep(tx, note(content, type=kind, importance=importance, updated=updated))
+        types = ["identity", "preference"]
+        return [m.content for m in memories.of_types(tx, "T1", "UANN", types, limit=9, audiences=None, live=NOW)]
+
+    assert await db.write(go) == ["name", "important", "new", "old"]
+
+
+async def test_a_memory_is_in_the_time_of_its_date_or_without_one_of_its_creation(db: Database) -> None:
+    def go(tx: Tx) -> list[str]:
+        keep(tx, note("dated inside", valid_from=NOW + 5))
+        keep(tx, note("created inside", created=NOW + 9))
+        keep(tx, note("dated outside", valid_from=NOW - 1, created=NOW + 5))
+        keep(tx, note("at the end", valid_from=NOW + 10))
+        keep(tx, note("at the start"))
+        found = memories.in_time(tx, "T1", "UANN", NOW, NOW + 10, limit=9, audiences=None, live=NOW)
+        return [m.content for m in found]
+
+    assert await db.write(go) == ["created inside", "dated inside", "at the start"]
+
+
+async def test_a_memory_is_unused_if_it_ended_or_was_not_created_updated_or_used_lately(db: Database) -> None:
+    def go(tx: Tx) -> tuple[list[str], list[str]]:
+        old = {"created": NOW - 9, "updated": NOW - 9}
+        keep(tx, note("idle", **old))
+        keep(tx, note("idle identity", type="identity", **old))
+        keep(tx, note("idle and archived", status="archived", **old))
+        keep(tx, note("updated", created=NOW - 9, updated=NOW))
+        keep(tx, note("used", last_used=NOW, **old))
+        keep(tx, note("ended", valid_until=NOW))
+        keep(tx, note("ends later", valid_until=NOW + 1))
+        keep(tx, note("of ben", BEN, **old))
+        kept = {"since": NOW - 1, "limit": 9}
+        unused = memories.unused(tx, "T1", "UANN", now=NOW, but=["identity"], **kept)
+        return [m.content for m in unused], [m.content for m in memories.untouched(tx, "T1", "UANN", **kept)]
+
+    assert await db.write(go) == (["idle", "ended"], ["idle", "idle identity", "idle and archived"])
+
+
+async def test_equal_memories_are_found_by_their_hash_and_existing_ones_by_id(db: Database) -> None:
+    def go(tx: Tx) -> None:
+        first, second = keep(tx, note("Likes tea.")), keep(tx, note("likes  TEA", status="archived"))
+        keep(tx, note("likes tea", status="superseded", superseded_by=first.id))
+        keep(tx, note("likes tea", BEN))
+        same = hash_of(tx, first.id)
+        assert memories.by_hash(tx, "T1", "UANN", same) == (first, second)
+        assert memories.by_ids(tx, "T1", "UANN", [second.id, 999, first.id]) == (second, first)
+        assert memories.has_any(tx, "T1", "UANN")
+        assert not memories.has_any(tx, "T2", "UANN")
+
+    await db.write(go)
+
+
+def hash_of(tx: Tx, memory: int) -> str:
+    found: str = tx.execute(select(table.c.content_hash).where(table.c.id == memory)).scalar_one()
+    return found

@@ -1,4 +1,4 @@
-"""A Chat Completions answer put together from the bytes of its stream. Pure: no clock, no network."""
+"""A Chat Completions reply parsed from the bytes of its stream. Pure."""
 
 import json
 import re
@@ -8,32 +8,32 @@ from bot.model.tool_call_assembly import CallList
 from bot.ports import ModelReply, Usage
 from tools.text_cleanup import storable
 
-MAX_LINE = 4 << 20  # bytes of one event; no honest chunk comes near it
-BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may stand before the first event
+MAX_LINE = 4 << 20  # bytes of one event; real chunks are far smaller
+BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may come before the first event
 HIGH_SURROGATE = re.compile(r"[\ud800-\udbff]$")
 
 
 class StreamError(Exception):
-    """The server reported an error inside its answer; `body` is a dict or a bare string."""
+    """The server reported an error in its stream; `body` is a dict or a string."""
 
     def __init__(self, body: Any) -> None:
-        super().__init__("the server reported an error inside its answer")
+        super().__init__("the server reported an error in its stream")
         self.body = body
 
 
 class BrokenStreamError(Exception):
-    """The answer ended without a finish reason."""
+    """The stream ended without a finish reason."""
 
 
 class MalformedStreamError(Exception):
-    """The answer is not in Chat Completions form."""
+    """The response is not in the Chat Completions format."""
 
 
 class Accumulator:
-    """Feed it bytes as they come, in any cut; then `close` and take the `reply`.
+    """Pass it the bytes in chunks of any size with `feed`; then call `close` and `reply`.
 
-    Takes server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one plain
-    JSON body, from servers that ignore `stream: true`. Tool calls that lack an id get one made from `seed`.
+    It parses server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one
+    JSON body, from servers that ignore `stream: true`. Tool calls without an id get one made from `seed`.
     """
 
     def __init__(self, model: str, seed: str) -> None:
@@ -51,7 +51,7 @@ class Accumulator:
         self._usage = Usage()
 
     def feed(self, data: bytes) -> str:
-        """Return the text that these bytes complete. Raises StreamError, BrokenStreamError, MalformedStreamError."""
+        """Return the text that these bytes complete. Raise StreamError, BrokenStreamError, MalformedStreamError."""
         if not self._begun:
             data = (self._rest + data).lstrip(BLANK)
             self._rest = b""
@@ -71,7 +71,7 @@ class Accumulator:
         return "".join([self._line(line) for line in lines])
 
     def close(self) -> str:
-        """Take the end of the stream; return the text that it completes. Raises as `feed` does."""
+        """Process the end of the stream; return the text that it completes. Raise the errors of `feed`."""
         text = self._line(self._rest) if self._plain is None else self._whole(bytes(self._plain))
         self._check_whole()
         if self._half:
@@ -81,7 +81,7 @@ class Accumulator:
         return text
 
     def reply(self) -> ModelReply:
-        """Return the whole reply. Raises BrokenStreamError; MalformedStreamError when nothing was an answer."""
+        """Return the complete reply. Raise BrokenStreamError, or MalformedStreamError if it was no reply at all."""
         if self._begun and not self._recognised:
             raise MalformedStreamError
         if self._finish is None:
@@ -122,7 +122,7 @@ class Accumulator:
         return text
 
     def _check_whole(self) -> None:
-        """An event has ended: what it held must have been JSON. Raises BrokenStreamError, MalformedStreamError."""
+        """Check at the end of an event that its data was JSON. Raise BrokenStreamError, MalformedStreamError."""
         if self._partial:
             raise BrokenStreamError if self._recognised else MalformedStreamError
 
@@ -130,11 +130,11 @@ class Accumulator:
         try:
             chunk = json.loads(body.decode(errors="replace"))
         except (ValueError, RecursionError):
-            # Cut short or never JSON: a retry tells which.
+            # Incomplete, or not JSON at all: only a retry can tell.
             raise (BrokenStreamError if body.startswith(b"{") else MalformedStreamError) from None
         text = self._chunk(chunk)
         if self._recognised and self._finish is None:
-            self._finish = "stop"  # a complete body is complete, whatever it leaves out
+            self._finish = "stop"  # a complete body needs no finish reason
         return text
 
     def _chunk(self, chunk: Any) -> str:
@@ -180,7 +180,7 @@ class Accumulator:
 
 
 def _content(content: Any) -> str:
-    """Return the text of a content field, which some servers send as a list of parts."""
+    """Return the text of a content field, which is a list of parts from some servers."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Servers say the same thing in many words; ours are few, and hold no secret."""
+"""Errors of many servers become few codes, and messages without secrets."""
 
 import pytest
 
@@ -26,14 +26,14 @@ OVERFLOWS = [
 
 
 @pytest.mark.parametrize("message", OVERFLOWS)
-def test_an_overflow_is_recognised_in_the_words_of_every_server(message: str) -> None:
+def test_an_overflow_is_recognized_from_every_server(message: str) -> None:
     error = ERRORS.from_status(400, {"message": message, "code": 400})
     assert (error.code, error.retryable) == ("overflow", False)
     assert ERRORS.from_status(500, message).code == "overflow"
 
 
 @pytest.mark.parametrize("message", ["Invalid 'messages[2].content'", "context must be a string", "tool name too long"])
-def test_other_refusals_are_no_overflow(message: str) -> None:
+def test_other_refusals_are_not_an_overflow(message: str) -> None:
     assert ERRORS.from_status(400, {"message": message}).code == "rejected"
 
 
@@ -50,7 +50,7 @@ def test_traces_and_pages_are_not_quoted(said: str) -> None:
     assert str(ERRORS.from_status(400, said)) == "The model server refused the request."
 
 
-def test_an_address_is_shown_without_its_password() -> None:
+def test_a_url_is_shown_without_its_password() -> None:
     shown = str(ERRORS.from_status(404, None))
     assert "models.example" in shown
     assert "pass@" not in shown
@@ -68,5 +68,5 @@ def test_an_address_is_shown_without_its_password() -> None:
         ({}, None),
     ],
 )
-def test_the_wait_is_read_in_every_form_but_a_date(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_in_every_form_except_a_date(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds

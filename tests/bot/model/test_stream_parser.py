@@ -1,4 +1,4 @@
-"""The accumulator gives the same reply for any cut of the same bytes, and takes what real servers send."""
+"""The parser returns the same reply for any division of the bytes, and parses what real servers send."""
 
 import contextlib
 import itertools

@@ -17,7 +17,7 @@ import openai
 
 from bot.model.model_errors import EXPECTED, RequestError, RequestErrors
 from bot.model.server_compat import RequestBuilder
-from bot.model.stream_parser import Accumulator
+from bot.model.stream_parser import StreamParser
 from bot.ports import ModelError, ModelReply, ModelRequest, TextSink
 from tools.backoff import backoff_delay
 from tools.text_cleanup import storable_data
@@ -160,7 +160,7 @@ class OpenAIModel:
             raise self._errors.from_exception(error, body["model"]) from None
 
     async def _stream(self, body: dict[str, Any], sink: _TrackedSink) -> ModelReply:
-        parser = Accumulator(body["model"], uuid.uuid4().hex[:12])
+        parser = StreamParser(body["model"], uuid.uuid4().hex[:12])
         stream = await self._client.post(
             "/chat/completions",
             content=_as_json(body),

@@ -29,7 +29,7 @@ class MalformedStreamError(Exception):
     """The response is not in the Chat Completions format."""
 
 
-class Accumulator:
+class StreamParser:
     """Pass it the bytes in chunks of any size with `feed`; then call `close` and `reply`.
 
     It parses server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one
@@ -41,28 +41,28 @@ class Accumulator:
         self._model = model
         self._calls = CallList(seed)
         self._rest = b""
-        self._plain: bytearray | None = None  # set when the body turns out to be one JSON object
+        self._body: bytearray | None = None  # set when the body turns out to be one JSON object
         self._partial = b""  # data lines that are not JSON by themselves
         self._event = b""
-        self._begun = self._recognised = False
+        self._started = self._recognized = False
         self._texts: list[str] = []
-        self._half = ""  # the first half of a surrogate pair
+        self._high_surrogate = ""  # the first half of a surrogate pair
         self._finish: str | None = None
         self._usage = Usage()
 
     def feed(self, data: bytes) -> str:
         """Return the text that these bytes complete. Raise StreamError, BrokenStreamError, MalformedStreamError."""
-        if not self._begun:
+        if not self._started:
             data = (self._rest + data).lstrip(BLANK)
             self._rest = b""
             if not data:
                 return ""
-            self._begun = True
+            self._started = True
             if data.startswith(b"{"):
-                self._plain = bytearray()
-        if self._plain is not None:
-            self._plain += data
-            if len(self._plain) > MAX_LINE:
+                self._body = bytearray()
+        if self._body is not None:
+            self._body += data
+            if len(self._body) > MAX_LINE:
                 raise MalformedStreamError
             return ""
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -72,17 +72,17 @@ class Accumulator:
 
     def close(self) -> str:
         """Process the end of the stream; return the text that it completes. Raise the errors of `feed`."""
-        text = self._line(self._rest) if self._plain is None else self._whole(bytes(self._plain))
-        self._check_whole()
-        if self._half:
-            self._half = ""
+        text = self._line(self._rest) if self._body is None else self._parse_body(bytes(self._body))
+        self._check_event()
+        if self._high_surrogate:
+            self._high_surrogate = ""
             self._texts.append("\ufffd")
             text += "\ufffd"
         return text
 
     def reply(self) -> ModelReply:
         """Return the complete reply. Raise BrokenStreamError, or MalformedStreamError if it was no reply at all."""
-        if self._begun and not self._recognised:
+        if self._started and not self._recognized:
             raise MalformedStreamError
         if self._finish is None:
             raise BrokenStreamError
@@ -93,7 +93,7 @@ class Accumulator:
             return self._data(line[5:].strip())
         line = line.strip()
         if not line:
-            self._check_whole()
+            self._check_event()
         elif line.startswith(b"event:"):
             self._event = line[6:].strip()
         elif line.startswith(b"error:"):  # older llama.cpp servers
@@ -121,19 +121,19 @@ class Accumulator:
         self._event = b""
         return text
 
-    def _check_whole(self) -> None:
+    def _check_event(self) -> None:
         """Check at the end of an event that its data was JSON. Raise BrokenStreamError, MalformedStreamError."""
         if self._partial:
-            raise BrokenStreamError if self._recognised else MalformedStreamError
+            raise BrokenStreamError if self._recognized else MalformedStreamError
 
-    def _whole(self, body: bytes) -> str:
+    def _parse_body(self, body: bytes) -> str:
         try:
             chunk = json.loads(body.decode(errors="replace"))
         except (ValueError, RecursionError):
             # Incomplete, or not JSON at all: only a retry can tell.
             raise (BrokenStreamError if body.startswith(b"{") else MalformedStreamError) from None
         text = self._chunk(chunk)
-        if self._recognised and self._finish is None:
+        if self._recognized and self._finish is None:
             self._finish = "stop"  # a complete body needs no finish reason
         return text
 
@@ -150,7 +150,7 @@ class Accumulator:
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             return ""
-        self._recognised = True
+        self._recognized = True
         return "".join([self._choice(c) for c in choices if isinstance(c, dict) and not c.get("index")])
 
     def _choice(self, choice: dict[str, Any]) -> str:
@@ -169,10 +169,10 @@ class Accumulator:
     def _text(self, text: str) -> str:
         if not text:
             return ""
-        if not text.isascii() or self._half:
-            text = self._half + text
-            self._half = text[-1] if HIGH_SURROGATE.search(text) else ""
-            text = text[:-1] if self._half else text
+        if not text.isascii() or self._high_surrogate:
+            text = self._high_surrogate + text
+            self._high_surrogate = text[-1] if HIGH_SURROGATE.search(text) else ""
+            text = text[:-1] if self._high_surrogate else text
         text = storable(text)
         if text:
             self._texts.append(text)
@@ -189,10 +189,10 @@ def _content(content: Any) -> str:
     return ""
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    details = told.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else told.get("prompt_cache_hit_tokens")
-    return Usage(_count(told.get("prompt_tokens")), _count(told.get("completion_tokens")), _count(cached))
+def _usage(reported: dict[str, Any]) -> Usage:
+    details = reported.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else reported.get("prompt_cache_hit_tokens")
+    return Usage(_count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens")), _count(cached))
 
 
 def _count(value: Any) -> int:

@@ -40,22 +40,22 @@ class CallList:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
 
-    def add(self, pieces: list[Any]) -> None:
+    def add(self, deltas: list[Any]) -> None:
         """Add the `tool_calls` of one delta or message."""
-        for piece in pieces:
-            if isinstance(piece, dict):
-                self._add(piece)
+        for delta in deltas:
+            if isinstance(delta, dict):
+                self._add(delta)
 
-    def _add(self, piece: dict[str, Any]) -> None:
-        told = piece.get("function")
-        function: dict[str, Any] = told if isinstance(told, dict) else {}
-        call_id, name = _string(piece.get("id")), _string(function.get("name"))
+    def _add(self, delta: dict[str, Any]) -> None:
+        given = delta.get("function")
+        function: dict[str, Any] = given if isinstance(given, dict) else {}
+        call_id, name = _string(delta.get("id")), _string(function.get("name"))
         arguments = function.get("arguments")
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments, ensure_ascii=False)
         if not isinstance(arguments, str):
             arguments = ""
-        call = self._find(piece.get("index"), call_id, name, arguments)
+        call = self._find(delta.get("index"), call_id, name, arguments)
         call.id = call.id or call_id
         call.name = call.name or name
         if arguments:
@@ -64,15 +64,11 @@ class CallList:
     def _find(self, index: Any, call_id: str, name: str, arguments: str) -> _Call:
         if not isinstance(index, int):
             last = self._calls[-1] if self._calls else None
-            if last is None or (call_id and call_id != last.id) or _starts_another(last, call_id, name, arguments):
+            if last is None or (call_id and call_id != last.id) or _is_second(last, call_id, name, arguments):
                 return self._open(None)
             return last
         call = self._by_index.get(index)
-        if (
-            call is None
-            or (call_id and call.id and call_id != call.id)
-            or _starts_another(call, call_id, name, arguments)
-        ):
+        if call is None or (call_id and call.id and call_id != call.id) or _is_second(call, call_id, name, arguments):
             return self._open(index)
         return call
 
@@ -98,7 +94,7 @@ class CallList:
         return tuple(found)
 
 
-def _starts_another(call: _Call, call_id: str, name: str, arguments: str) -> bool:
+def _is_second(call: _Call, call_id: str, name: str, arguments: str) -> bool:
     """Return True if a delta without id starts another call although its index is used."""
     return bool(not call_id and name and call.name and arguments.lstrip().startswith("{") and call.is_complete())
 

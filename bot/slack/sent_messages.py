@@ -97,8 +97,8 @@ class SentMessages:
     async def read_message(self, channel: str, ts: str) -> dict[str, Any] | None:
         """Return one message as Slack gives it; None if there is none."""
         window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
-        answer = await self._client.read("conversations.replies", window)
-        return next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+        response = await self._client.read("conversations.replies", window)
+        return next((m for m in response.get("messages", []) if m.get("ts") == ts), None)
 
     async def read_raw(self, thread: Thread, *, after: str | None = None) -> list[dict[str, Any]]:
         """Return the thread's messages as Slack gives them, at most MAX_PAGES pages."""
@@ -108,9 +108,9 @@ class SentMessages:
             params["oldest"] = after
         found: list[dict[str, Any]] = []
         for _ in range(MAX_PAGES):
-            answer = await self._client.read("conversations.replies", params)
-            found += answer.get("messages", [])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            response = await self._client.read("conversations.replies", params)
+            found += response.get("messages", [])
+            cursor = (response.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 break
             params["cursor"] = cursor
@@ -157,8 +157,8 @@ def is_later(ts: str, than: str) -> bool:
 
 
 def _order(ts: str) -> tuple[int, str]:
-    whole, _, fraction = ts.partition(".")
-    return int(whole or 0), fraction
+    seconds, _, fraction = ts.partition(".")
+    return int(seconds or 0), fraction
 
 
 def _with_skew(after: str | None) -> str | None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
+from bot.ports import ApprovalCard, Button, PartRecorder, ReplySpec, SessionStatus
 from bot.slack.message_posting import MessagePoster
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
 from bot.slack.render.block_kit import card_blocks, card_text, context, ephemeral_blocks
@@ -60,8 +60,8 @@ class SlackChat:
 
     # --- replies
 
-    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
-        return LiveReply(self._context, spec, keeper)
+    def reply(self, spec: ReplySpec, recorder: PartRecorder) -> LiveReply:
+        return LiveReply(self._context, spec, recorder)
 
     async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}

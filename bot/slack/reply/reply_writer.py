@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.ports import PartKeeper, ReplySpec, SessionStatus, TaskStatus
+from bot.ports import PartRecorder, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.render.split_markdown import seam
 from bot.slack.reply.edited_message import EditedMessage
 from bot.slack.reply.reply_content import Batch, Item, PendingContent, TaskCard, Text, end_note
@@ -24,14 +24,14 @@ class ReplyWriter:
     Methods raise ChatError; what was not shown stays pending.
     """
 
-    def __init__(self, context: ReplyContext, spec: ReplySpec, keeper: PartKeeper, pending: PendingContent) -> None:
+    def __init__(self, context: ReplyContext, spec: ReplySpec, recorder: PartRecorder, pending: PendingContent) -> None:
         self._context = context
         self._spec = spec
-        self._keeper = keeper
+        self._recorder = recorder
         self._pending = pending
         self._message: OpenMessage | None = None
         self._part = 0  # the number of the next message
-        self._announced = -1  # the last part that the keeper was told to expect
+        self._announced = -1  # the last part that the recorder knows
         self._limit = context.timing.message_limit
         self._prefix = ""  # what the next message starts with: a reopened fence, a table's header
         self._carried: list[TaskCard] = []  # open cards of the message before, which continue in the next one
@@ -232,18 +232,18 @@ class ReplyWriter:
         self._prefix = next_prefix
 
     async def _announce(self, batch: Batch) -> None:
-        """Tell the keeper that the next message will be opened; if that fails, nothing may be sent."""
+        """Record that the next message will be opened. If that fails, nothing may be sent."""
         if self._announced == self._part:
             return
         try:
-            await self._keeper.opening(self._part)
+            await self._recorder.opening(self._part)
         except BaseException:
             self._pending.give_back(batch.items)
             raise
         self._announced = self._part
 
     def _opened(self, ts: str) -> None:
-        self._keeper.opened(self._part, ts)
+        self._recorder.opened(self._part, ts)
         self._part += 1
         self._prefix, self._carried = "", []
 

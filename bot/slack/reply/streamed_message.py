@@ -219,7 +219,7 @@ class StreamedMessage:
         raise ChatError("unreachable")
 
     async def _shows(self, items: Sequence[Item]) -> bool | None:
-        """Return True if Slack shows items of a call whose response was lost; None where the text does not tell.
+        """Return True if Slack shows items of a call whose response was lost; None if the text does not show it.
 
         Raise ChatError if the message cannot be read.
         """

@@ -10,7 +10,7 @@ from storage.records import Thread
 
 
 @dataclass
-class RecordingKeeper:
+class ListRecorder:
     """Records which messages were opened, in order."""
 
     steps: list[tuple[str, int, str]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class SlackThread:
     sim: Simulator
     chat: SlackChat
     thread: Thread
-    keeper: RecordingKeeper = field(default_factory=RecordingKeeper)
+    recorder: ListRecorder = field(default_factory=ListRecorder)
 
     @classmethod
     async def create(cls, sim: Simulator, chat: SlackChat, channel: str) -> "SlackThread":
@@ -41,7 +41,7 @@ class SlackThread:
         return ReplySpec(self.thread, "U0ANA", "key-1", direct=self.thread.channel.startswith("D"))
 
     def reply(self, **changes: str) -> Reply:
-        return self.chat.reply(replace(self.spec, **changes), self.keeper)
+        return self.chat.reply(replace(self.spec, **changes), self.recorder)
 
     def answers(self) -> list[Seen]:
         """Return the messages of Hermes in the thread."""

@@ -63,7 +63,7 @@ async def test_messages_are_announced_and_recorded_in_order(slack: SlackThread) 
     reply.text(LONG)
     seen = await slack.streaming()
     await reply.finish(LONG)
-    assert slack.keeper.steps == [("opening", 0, ""), ("opened", 0, seen.ts)]
+    assert slack.recorder.steps == [("opening", 0, ""), ("opened", 0, seen.ts)]
     assert slack.answers()[0].metadata == {
         "event_type": "hermes_delivery",
         "event_payload": {"key": "key-1", "part": 0},

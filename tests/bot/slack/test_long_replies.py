@@ -47,7 +47,7 @@ async def test_45_000_characters_arrive_completely(slack: SlackThread, streams: 
     await stream(slack, text)
     assert slack.whole() == " ".join(text.split())
     assert len(slack.answers()) == 5
-    assert [part for step, part, _ in slack.keeper.steps if step == "opened"] == [0, 1, 2, 3, 4]
+    assert [part for step, part, _ in slack.recorder.steps if step == "opened"] == [0, 1, 2, 3, 4]
 
 
 async def test_45_000_characters_at_once_are_five_posts(slack: SlackThread) -> None:

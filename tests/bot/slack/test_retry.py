@@ -47,10 +47,10 @@ async def test_a_broken_step_that_cannot_be_marked_does_not_stop_the_reply(slack
     assert slack.status() == "active"
 
 
-async def test_a_failure_of_the_keeper_loses_nothing(slack: SlackThread) -> None:
+async def test_a_failure_of_the_recorder_loses_nothing(slack: SlackThread) -> None:
     failures = iter([True, True])
     tried = asyncio.Event()
-    opening = slack.keeper.opening
+    opening = slack.recorder.opening
 
     async def fails(part: int) -> None:
         if next(failures, False):
@@ -58,7 +58,7 @@ async def test_a_failure_of_the_keeper_loses_nothing(slack: SlackThread) -> None
             raise OSError("disk full")
         await opening(part)
 
-    slack.keeper.opening = fails  # type: ignore[method-assign]
+    slack.recorder.opening = fails  # type: ignore[method-assign]
     reply = slack.reply()
     reply.text(FIRST)
     await tried.wait()

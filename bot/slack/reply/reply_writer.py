@@ -68,7 +68,7 @@ class ReplyWriter:
                 if not batch.text.strip() and not batch.full:
                     return
                 # If Slack may show this message already, with less text, it is edited instead.
-                if not self._context.sent.is_uncertain(self._spec.key, self._part):
+                if not self._context.messages.is_uncertain(self._spec.key, self._part):
                     await self._post(batch)
                     continue
             if self._message is None or batch.full:
@@ -104,7 +104,7 @@ class ReplyWriter:
             if note is None or is_transient(error):
                 raise
             text = {"markdown_text": end_note(note).text.lstrip()}
-            await self._context.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+            await self._context.messages.post(self._spec.thread, text, key=self._spec.key, part=self._part)
         self._message = None
 
     async def stop(self) -> None:
@@ -209,7 +209,7 @@ class ReplyWriter:
             step = next((item.step for item in items if isinstance(item, Text)), 0)
             carried.append(Text(self._prefix, step))
         first = [*carried, *items]
-        posted = self._without_streams or self._context.sent.is_uncertain(self._spec.key, self._part)
+        posted = self._without_streams or self._context.messages.is_uncertain(self._spec.key, self._part)
         if not posted and self._context.may_stream(self._spec.thread.channel, self._spec.recipient):
             self._message = await StreamedMessage.open(self._context, self._spec, self._part, first)
         else:
@@ -222,7 +222,7 @@ class ReplyWriter:
         await self._announce(batch)
         content = {"markdown_text": self._prefix + batch.text + suffix}
         try:
-            ts = await self._context.poster.post(self._spec.thread, content, key=self._spec.key, part=self._part)
+            ts = await self._context.messages.post(self._spec.thread, content, key=self._spec.key, part=self._part)
         except ChatError as error:
             self._pending.give_back(batch.items)
             if error.code not in TOO_LONG or not self._halve_limit():

@@ -13,7 +13,7 @@ SessionStatus = Literal["processing", "active", "suspended", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One button. `action` and `value` come back as they are when it is pressed; `value` never holds content."""
+    """One button. A click returns `action` and `value`; `value` never contains text of a message."""
 
     label: str
     action: str
@@ -52,7 +52,7 @@ class ReplySpec:
     locale: str = "en-US"
 
 
-class PartKeeper(Protocol):
+class PartRecorder(Protocol):
     """Records each message of a reply: before it is opened, and its ts right afterwards."""
 
     async def opening(self, part: int) -> None: ...
@@ -107,7 +107,7 @@ class Reply(Protocol):
 class Chat(ToolChat, Protocol):
     """Everything Hermes does in Slack. Methods raise ChatError unless they say otherwise; each has its own timeout."""
 
-    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> Reply: ...
+    def reply(self, spec: ReplySpec, recorder: PartRecorder) -> Reply: ...
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         """Post a message that only `user` sees, in the thread, with buttons below it."""
 
@@ -151,10 +151,10 @@ class ApprovalCard:
 
 
 class ModelError(Exception):
-    """The model gave no usable reply. `str()` is safe to show; it never holds a key or a trace.
+    """The model gave no usable reply. `str()` is safe to show: it contains no key and no stack trace.
 
     `code`: unreachable, timeout, auth, overflow (the request exceeds the context window), rejected, rate_limited,
-    server, broken (the stream was cut after text was shown, and again when asked once more), malformed.
+    server, broken (the stream ended early after text was shown, and again in a second attempt), malformed.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -164,7 +164,7 @@ class ModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request. `messages` and `tools` are in Chat Completions form and are sent as they are."""
+    """One request. `messages` and `tools` are in the Chat Completions format and are sent unchanged."""
 
     messages: Sequence[dict[str, Any]]
     tools: Sequence[dict[str, Any]] = ()
@@ -175,7 +175,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counted them; zeros where it does not say."""
+    """Tokens as the server counted them; 0 where it does not report them."""
 
     prompt: int = 0
     completion: int = 0
@@ -194,7 +194,7 @@ class ModelReply:
 
 
 class TextSink(Protocol):
-    """Receives text while it streams (a `Reply` is one)."""
+    """Receives text while it streams; a `Reply` is one."""
 
     def text(self, delta: str) -> None: ...
     def restart(self) -> None: ...
@@ -206,7 +206,7 @@ class Model(Protocol):
     @property
     def name(self) -> str: ...
     async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
-        """Return the whole reply, feeding `sink` as text arrives. Raises ModelError."""
+        """Return the complete reply; pass its text to `sink` as it arrives. Raise ModelError."""
 
     async def check(self) -> None:
-        """Make the cheapest request that proves endpoint, key and name. Raises ModelError."""
+        """Make the cheapest request that checks URL, API key and model name. Raise ModelError."""

@@ -1,1 +1,1 @@
-"""The language model: one adapter for every endpoint that speaks Chat Completions."""
+"""The language model, behind any server with the Chat Completions API."""

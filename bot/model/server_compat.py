@@ -1,4 +1,4 @@
-"""The optional fields of a request, and which of them an endpoint's model has been heard to refuse."""
+"""Request bodies for servers that refuse some optional fields of the Chat Completions API."""
 
 import re
 from typing import Any
@@ -6,31 +6,31 @@ from typing import Any
 from bot.model.model_errors import RequestError
 from bot.ports import ModelRequest
 
-# What a refusal must name → what is left out from then on.
-SIGNS = {
+# What is left out, or renamed, once a server has refused a request with a message that matches.
+REFUSALS = {
     "usage": re.compile(r"stream_options|include_usage"),
     "temperature": re.compile(r"\btemperature\b"),
     "max_tokens": re.compile(r"\bmax_tokens\b.*\bmax_completion_tokens\b"),
 }
 
 
-class Dialect:
-    """Builds request bodies and learns from refusals, per model name, for the life of the process."""
+class RequestBuilder:
+    """Builds request bodies, and remembers for each model name which fields the server refused."""
 
     def __init__(self) -> None:
         self._refused: dict[str, set[str]] = {}
 
-    def learn(self, model: str, fault: RequestError) -> bool:
-        """Return whether the same request, built again, will leave out what the fault names."""
-        if fault.code != "rejected":
+    def record_refusal(self, model: str, error: RequestError) -> bool:
+        """Return True if the error names a field that `build` will leave out from now on."""
+        if error.code != "rejected":
             return False
-        known = self._refused.setdefault(model, set())
-        named = {what for what, sign in SIGNS.items() if sign.search(fault.detail)} - known
-        known |= named
+        refused = self._refused.setdefault(model, set())
+        named = {field for field, pattern in REFUSALS.items() if pattern.search(error.detail)} - refused
+        refused |= named
         return bool(named)
 
-    def body(self, model: str, request: ModelRequest, temperature: float | None) -> dict[str, Any]:
-        """Return the request in Chat Completions form."""
+    def build(self, model: str, request: ModelRequest, temperature: float | None) -> dict[str, Any]:
+        """Return the request body."""
         refused = self._refused.get(model, set())
         body: dict[str, Any] = {"model": model, "messages": list(request.messages), "stream": True}
         if "usage" not in refused:
@@ -42,6 +42,6 @@ class Dialect:
         if temperature is not None and "temperature" not in refused:
             body["temperature"] = temperature
         if request.max_tokens is not None:
-            # OpenAI's newer models know only the longer name, most other servers only the shorter one.
+            # OpenAI's newer models accept only the longer name, most other servers only the shorter one.
             body["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = request.max_tokens
         return body

@@ -1,4 +1,4 @@
-"""A Chat Completions answer put together from the bytes of its stream. Pure: no clock, no network."""
+"""A Chat Completions reply parsed from the bytes of its stream. Pure."""
 
 import json
 import re
@@ -8,32 +8,32 @@ from bot.model.tool_call_assembly import CallList
 from bot.ports import ModelReply, Usage
 from tools.text_cleanup import storable
 
-MAX_LINE = 4 << 20  # bytes of one event; no honest chunk comes near it
-BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may stand before the first event
+MAX_LINE = 4 << 20  # bytes of one event; real chunks are far smaller
+BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may come before the first event
 HIGH_SURROGATE = re.compile(r"[\ud800-\udbff]$")
 
 
 class StreamError(Exception):
-    """The server reported an error inside its answer; `body` is a dict or a bare string."""
+    """The server reported an error in its stream; `body` is a dict or a string."""
 
     def __init__(self, body: Any) -> None:
-        super().__init__("the server reported an error inside its answer")
+        super().__init__("the server reported an error in its stream")
         self.body = body
 
 
 class BrokenStreamError(Exception):
-    """The answer ended without a finish reason."""
+    """The stream ended without a finish reason."""
 
 
 class MalformedStreamError(Exception):
-    """The answer is not in Chat Completions form."""
+    """The response is not in the Chat Completions format."""
 
 
-class Accumulator:
-    """Feed it bytes as they come, in any cut; then `close` and take the `reply`.
+class StreamParser:
+    """Pass it the bytes in chunks of any size with `feed`; then call `close` and `reply`.
 
-    Takes server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one plain
-    JSON body, from servers that ignore `stream: true`. Tool calls that lack an id get one made from `seed`.
+    It parses server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one
+    JSON body, from servers that ignore `stream: true`. Tool calls without an id get one made from `seed`.
     """
 
     def __init__(self, model: str, seed: str) -> None:
@@ -41,28 +41,28 @@ class Accumulator:
         self._model = model
         self._calls = CallList(seed)
         self._rest = b""
-        self._plain: bytearray | None = None  # set when the body turns out to be one JSON object
+        self._body: bytearray | None = None  # set when the body turns out to be one JSON object
         self._partial = b""  # data lines that are not JSON by themselves
         self._event = b""
-        self._begun = self._recognised = False
+        self._started = self._recognized = False
         self._texts: list[str] = []
-        self._half = ""  # the first half of a surrogate pair
+        self._high_surrogate = ""  # the first half of a surrogate pair
         self._finish: str | None = None
         self._usage = Usage()
 
     def feed(self, data: bytes) -> str:
-        """Return the text that these bytes complete. Raises StreamError, BrokenStreamError, MalformedStreamError."""
-        if not self._begun:
+        """Return the text that these bytes complete. Raise StreamError, BrokenStreamError, MalformedStreamError."""
+        if not self._started:
             data = (self._rest + data).lstrip(BLANK)
             self._rest = b""
             if not data:
                 return ""
-            self._begun = True
+            self._started = True
             if data.startswith(b"{"):
-                self._plain = bytearray()
-        if self._plain is not None:
-            self._plain += data
-            if len(self._plain) > MAX_LINE:
+                self._body = bytearray()
+        if self._body is not None:
+            self._body += data
+            if len(self._body) > MAX_LINE:
                 raise MalformedStreamError
             return ""
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -71,18 +71,18 @@ class Accumulator:
         return "".join([self._line(line) for line in lines])
 
     def close(self) -> str:
-        """Take the end of the stream; return the text that it completes. Raises as `feed` does."""
-        text = self._line(self._rest) if self._plain is None else self._whole(bytes(self._plain))
-        self._check_whole()
-        if self._half:
-            self._half = ""
+        """Process the end of the stream; return the text that it completes. Raise the errors of `feed`."""
+        text = self._line(self._rest) if self._body is None else self._parse_body(bytes(self._body))
+        self._check_event()
+        if self._high_surrogate:
+            self._high_surrogate = ""
             self._texts.append("\ufffd")
             text += "\ufffd"
         return text
 
     def reply(self) -> ModelReply:
-        """Return the whole reply. Raises BrokenStreamError; MalformedStreamError when nothing was an answer."""
-        if self._begun and not self._recognised:
+        """Return the complete reply. Raise BrokenStreamError, or MalformedStreamError if it was no reply at all."""
+        if self._started and not self._recognized:
             raise MalformedStreamError
         if self._finish is None:
             raise BrokenStreamError
@@ -93,7 +93,7 @@ class Accumulator:
             return self._data(line[5:].strip())
         line = line.strip()
         if not line:
-            self._check_whole()
+            self._check_event()
         elif line.startswith(b"event:"):
             self._event = line[6:].strip()
         elif line.startswith(b"error:"):  # older llama.cpp servers
@@ -121,20 +121,20 @@ class Accumulator:
         self._event = b""
         return text
 
-    def _check_whole(self) -> None:
-        """An event has ended: what it held must have been JSON. Raises BrokenStreamError, MalformedStreamError."""
+    def _check_event(self) -> None:
+        """Check at the end of an event that its data was JSON. Raise BrokenStreamError, MalformedStreamError."""
         if self._partial:
-            raise BrokenStreamError if self._recognised else MalformedStreamError
+            raise BrokenStreamError if self._recognized else MalformedStreamError
 
-    def _whole(self, body: bytes) -> str:
+    def _parse_body(self, body: bytes) -> str:
         try:
             chunk = json.loads(body.decode(errors="replace"))
         except (ValueError, RecursionError):
-            # Cut short or never JSON: a retry tells which.
+            # Incomplete, or not JSON at all: only a retry can tell.
             raise (BrokenStreamError if body.startswith(b"{") else MalformedStreamError) from None
         text = self._chunk(chunk)
-        if self._recognised and self._finish is None:
-            self._finish = "stop"  # a complete body is complete, whatever it leaves out
+        if self._recognized and self._finish is None:
+            self._finish = "stop"  # a complete body needs no finish reason
         return text
 
     def _chunk(self, chunk: Any) -> str:
@@ -150,7 +150,7 @@ class Accumulator:
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             return ""
-        self._recognised = True
+        self._recognized = True
         return "".join([self._choice(c) for c in choices if isinstance(c, dict) and not c.get("index")])
 
     def _choice(self, choice: dict[str, Any]) -> str:
@@ -169,10 +169,10 @@ class Accumulator:
     def _text(self, text: str) -> str:
         if not text:
             return ""
-        if not text.isascii() or self._half:
-            text = self._half + text
-            self._half = text[-1] if HIGH_SURROGATE.search(text) else ""
-            text = text[:-1] if self._half else text
+        if not text.isascii() or self._high_surrogate:
+            text = self._high_surrogate + text
+            self._high_surrogate = text[-1] if HIGH_SURROGATE.search(text) else ""
+            text = text[:-1] if self._high_surrogate else text
         text = storable(text)
         if text:
             self._texts.append(text)
@@ -180,7 +180,7 @@ class Accumulator:
 
 
 def _content(content: Any) -> str:
-    """Return the text of a content field, which some servers send as a list of parts."""
+    """Return the text of a content field, which is a list of parts from some servers."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -189,10 +189,10 @@ def _content(content: Any) -> str:
     return ""
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    details = told.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else told.get("prompt_cache_hit_tokens")
-    return Usage(_count(told.get("prompt_tokens")), _count(told.get("completion_tokens")), _count(cached))
+def _usage(reported: dict[str, Any]) -> Usage:
+    details = reported.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else reported.get("prompt_cache_hit_tokens")
+    return Usage(_count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens")), _count(cached))
 
 
 def _count(value: Any) -> int:

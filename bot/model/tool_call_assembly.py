@@ -1,4 +1,4 @@
-"""Tool calls put together from their pieces, as servers really send them."""
+"""Tool calls assembled from their deltas, as servers really send them. Pure."""
 
 import json
 import re
@@ -18,8 +18,8 @@ class _Call:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
 
-    def whole(self) -> bool:
-        """Tell whether the arguments so far are a complete object."""
+    def is_complete(self) -> bool:
+        """Return True if the arguments so far are a complete JSON object."""
         try:
             return isinstance(json.loads("".join(self.pieces)), dict)
         except (ValueError, RecursionError):
@@ -27,12 +27,12 @@ class _Call:
 
 
 class CallList:
-    """The calls of one reply. A piece belongs to the call of its index, except that
+    """The tool calls of one reply. A delta belongs to the call with its index, except that
 
-    - a different id on a used index opens another call (some servers number every parallel call 0),
-    - a piece without index opens a call when it bears a new id, else it continues the last,
-    - without ids, a second name with its own object, after a complete one, opens another call.
-    A name is set once: some servers repeat it with each piece.
+    - a different id at a used index starts another call (some servers give every parallel call index 0),
+    - a delta without index starts a call if it has a new id, else it continues the last one,
+    - without ids, a second name with its own object, after a complete one, starts another call.
+    The first name is kept: some servers repeat it with each delta.
     """
 
     def __init__(self, seed: str) -> None:
@@ -40,22 +40,22 @@ class CallList:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
 
-    def add(self, pieces: list[Any]) -> None:
-        """Take the `tool_calls` of one delta or message."""
-        for piece in pieces:
-            if isinstance(piece, dict):
-                self._add(piece)
+    def add(self, deltas: list[Any]) -> None:
+        """Add the `tool_calls` of one delta or message."""
+        for delta in deltas:
+            if isinstance(delta, dict):
+                self._add(delta)
 
-    def _add(self, piece: dict[str, Any]) -> None:
-        told = piece.get("function")
-        function: dict[str, Any] = told if isinstance(told, dict) else {}
-        call_id, name = _word(piece.get("id")), _word(function.get("name"))
+    def _add(self, delta: dict[str, Any]) -> None:
+        given = delta.get("function")
+        function: dict[str, Any] = given if isinstance(given, dict) else {}
+        call_id, name = _string(delta.get("id")), _string(function.get("name"))
         arguments = function.get("arguments")
         if isinstance(arguments, dict | list):
             arguments = json.dumps(arguments, ensure_ascii=False)
         if not isinstance(arguments, str):
             arguments = ""
-        call = self._find(piece.get("index"), call_id, name, arguments)
+        call = self._find(delta.get("index"), call_id, name, arguments)
         call.id = call.id or call_id
         call.name = call.name or name
         if arguments:
@@ -64,11 +64,11 @@ class CallList:
     def _find(self, index: Any, call_id: str, name: str, arguments: str) -> _Call:
         if not isinstance(index, int):
             last = self._calls[-1] if self._calls else None
-            if last is None or (call_id and call_id != last.id) or _second(last, call_id, name, arguments):
+            if last is None or (call_id and call_id != last.id) or _is_second(last, call_id, name, arguments):
                 return self._open(None)
             return last
         call = self._by_index.get(index)
-        if call is None or (call_id and call.id and call_id != call.id) or _second(call, call_id, name, arguments):
+        if call is None or (call_id and call.id and call_id != call.id) or _is_second(call, call_id, name, arguments):
             return self._open(index)
         return call
 
@@ -80,7 +80,7 @@ class CallList:
         return call
 
     def finished(self) -> tuple[ModelCall, ...]:
-        """Return the calls with clean text and ids that are all different; a call without a name is none."""
+        """Return the calls that have a name, with storable text and unique ids."""
         found: list[ModelCall] = []
         used: set[str] = set()
         for n, call in enumerate((c for c in self._calls if c.name), 1):
@@ -88,16 +88,16 @@ class CallList:
             if not call_id or call_id in used:
                 call_id = f"call_{self._seed}_{n}"
             used.add(call_id)
-            # The name goes back to the server with the transcript, and strict ones refuse other characters.
+            # The name is sent back with the transcript, and strict servers refuse other characters.
             name = NOT_IN_A_NAME.sub("_", call.name)[:MAX_NAME]
             found.append(ModelCall(call_id, name, storable("".join(call.pieces))))
         return tuple(found)
 
 
-def _second(call: _Call, call_id: str, name: str, arguments: str) -> bool:
-    """Tell whether a piece without id begins another call although its place is taken."""
-    return bool(not call_id and name and call.name and arguments.lstrip().startswith("{") and call.whole())
+def _is_second(call: _Call, call_id: str, name: str, arguments: str) -> bool:
+    """Return True if a delta without id starts another call although its index is used."""
+    return bool(not call_id and name and call.name and arguments.lstrip().startswith("{") and call.is_complete())
 
 
-def _word(value: Any) -> str:
+def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""

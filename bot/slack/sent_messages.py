@@ -1,11 +1,13 @@
-"""What Slack already shows: threads read back, and messages looked up before they are sent a second time."""
+"""Messages in Slack: posted once even if a response is lost, edited, looked up, and threads read back."""
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any
 
-from bot.slack.rate_limited_client import Identity, SlackClient
+from bot.slack.rate_limited_client import Args, Identity, SlackClient, with_retries
+from bot.slack.slack_errors import is_lost
 from storage.records import Thread
 from tools.context import ChatError, Posted
 
@@ -25,11 +27,12 @@ def delivery_metadata(key: str, part: int) -> dict[str, Any]:
 
 
 class SentMessages:
-    """Reads threads, and records which messages are known to be ours. Methods raise ChatError."""
+    """Posts and reads messages, and records which of them are ours. Methods raise ChatError."""
 
-    def __init__(self, client: SlackClient, me: Identity) -> None:
+    def __init__(self, client: SlackClient, me: Identity, backoff: tuple[float, ...] = (0.5, 2.0)) -> None:
         self._client = client
         self.me = me
+        self._backoff = backoff
         # The newest ts that Slack gave one of our messages, in any thread: a message sent from now on is newer.
         self.latest_ts = client.first_ts
         self.recorded: OrderedDict[str, None] = OrderedDict()  # ts of our messages, the last MAX_RECORDED
@@ -48,6 +51,61 @@ class SentMessages:
     def is_uncertain(self, key: str, part: int) -> bool:
         """Return True if Slack may show this message already, and could not be read since it was posted."""
         return (key, part) in self._uncertain
+
+    async def post(self, thread: Thread, content: Args, *, key: str, part: int = 0) -> str:
+        """Post one message into the thread, or into the channel where `root` is empty; return its ts.
+
+        After a lost response the message is looked up, and posted again only if Slack does not show it.
+        Raise ChatError; `uncertain` if the thread could not be read either. The next call reads it first.
+        """
+        before = self.latest_ts
+        if self.is_uncertain(key, part):
+            lost = ChatError("unreachable", uncertain=True)
+            if (ts := await self._find_lost_post(thread, key, part, before, lost)) is not None:
+                return ts
+        args = {
+            "channel": thread.channel,
+            "unfurl_links": False,
+            "unfurl_media": False,
+            "metadata": delivery_metadata(key, part),
+            **content,
+        }
+        if thread.root:
+            args["thread_ts"] = thread.root
+        for wait in (*self._backoff, None):
+            try:
+                response = await self._client.call("chat.postMessage", args, thread=thread.root)
+                return self.record(str(response["ts"]))
+            except ChatError as error:
+                if error.uncertain and (ts := await self._find_lost_post(thread, key, part, before, error)):
+                    return ts
+                if wait is None or not is_lost(error):
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def update(self, channel: str, ts: str, content: Args, *, root: str = "", max_wait: float = 60.0) -> None:
+        """Replace a message's content. An edit is idempotent, so after a lost response it is repeated."""
+        args = {"channel": channel, "ts": ts, **content}
+        await with_retries(
+            lambda: self._client.call("chat.update", args, thread=root, max_wait=max_wait), self._backoff, is_lost
+        )
+
+    async def _find_lost_post(self, thread: Thread, key: str, part: int, before: str, lost: ChatError) -> str | None:
+        """Return the ts of a message whose response was lost; None if Slack does not show it.
+
+        It was posted after `before`, or is uncertain since an earlier call. Raise `lost` if Slack cannot be read.
+        """
+        before = self._uncertain.setdefault((key, part), before)
+        if len(self._uncertain) > MAX_RECORDED:
+            self._uncertain.popitem(last=False)
+        try:
+            found = await self.find(thread, {key}, after=before)
+        except ChatError as error:
+            log.warning("cannot tell whether a message was posted", extra={"reason": error.code})
+            raise lost from None
+        self._uncertain.pop((key, part), None)
+        return next((self.record(message.ts) for message in found if message.part == part), None)
 
     async def find(
         self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
@@ -73,22 +131,6 @@ class SentMessages:
 
         return [message for raw in messages if (message := as_posted(raw, self.me)).ours and belongs(message)]
 
-    async def find_lost_post(self, thread: Thread, key: str, part: int, before: str, lost: ChatError) -> str | None:
-        """Return the ts of a message whose response was lost; None if Slack does not show it.
-
-        It was posted after `before`, or is uncertain since an earlier call. Raise `lost` if Slack cannot be read.
-        """
-        before = self._uncertain.setdefault((key, part), before)
-        if len(self._uncertain) > MAX_RECORDED:
-            self._uncertain.popitem(last=False)
-        try:
-            found = await self.find(thread, {key}, after=before)
-        except ChatError as error:
-            log.warning("cannot tell whether a message was posted", extra={"reason": error.code})
-            raise lost from None
-        self._uncertain.pop((key, part), None)
-        return next((self.record(message.ts) for message in found if message.part == part), None)
-
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
         """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""
         messages = await self.read_raw(thread, after=after)
@@ -97,8 +139,8 @@ class SentMessages:
     async def read_message(self, channel: str, ts: str) -> dict[str, Any] | None:
         """Return one message as Slack gives it; None if there is none."""
         window = {"channel": channel, "ts": ts, "latest": ts, "oldest": ts, "inclusive": True, "limit": 1}
-        answer = await self._client.read("conversations.replies", window)
-        return next((m for m in answer.get("messages", []) if m.get("ts") == ts), None)
+        response = await self._client.read("conversations.replies", window)
+        return next((m for m in response.get("messages", []) if m.get("ts") == ts), None)
 
     async def read_raw(self, thread: Thread, *, after: str | None = None) -> list[dict[str, Any]]:
         """Return the thread's messages as Slack gives them, at most MAX_PAGES pages."""
@@ -108,9 +150,9 @@ class SentMessages:
             params["oldest"] = after
         found: list[dict[str, Any]] = []
         for _ in range(MAX_PAGES):
-            answer = await self._client.read("conversations.replies", params)
-            found += answer.get("messages", [])
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            response = await self._client.read("conversations.replies", params)
+            found += response.get("messages", [])
+            cursor = (response.get("response_metadata") or {}).get("next_cursor")
             if not cursor:
                 break
             params["cursor"] = cursor
@@ -157,8 +199,8 @@ def is_later(ts: str, than: str) -> bool:
 
 
 def _order(ts: str) -> tuple[int, str]:
-    whole, _, fraction = ts.partition(".")
-    return int(whole or 0), fraction
+    seconds, _, fraction = ts.partition(".")
+    return int(seconds or 0), fraction
 
 
 def _with_skew(after: str | None) -> str | None:

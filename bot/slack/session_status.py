@@ -14,7 +14,7 @@ from tools.context import ChatError
 MAX_REMEMBERED = 2_000
 RETRY_SECONDS = 0.5  # a status that was lost on the way would be shown until the next one
 MAX_SECONDS = 8.0  # that one attempt may delay what comes after it in its thread
-# A workspace, or an app, without agent sessions answers with one of these.
+# The error codes of a workspace, or for an app, without agent sessions.
 UNSUPPORTED = frozenset(
     {
         "unknown_method",

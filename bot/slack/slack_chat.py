@@ -5,8 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from bot.ports import ApprovalCard, Button, PartKeeper, ReplySpec, SessionStatus
-from bot.slack.message_posting import MessagePoster
+from bot.ports import ApprovalCard, Button, PartRecorder, ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
 from bot.slack.render.block_kit import card_blocks, card_text, context, ephemeral_blocks
 from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
@@ -36,10 +35,9 @@ class SlackChat:
         self.me = me
         self._clock = clock
         self._timing = timing or ReplyTiming()
-        self._sent = SentMessages(client, me)
-        self._poster = MessagePoster(client, self._sent, self._timing.backoff[:2])
+        self._messages = SentMessages(client, me, self._timing.backoff[:2])
         self._statuses = SessionStatuses(client)
-        self._context = ReplyContext(client, self._sent, self._poster, self._statuses, clock, self._timing)
+        self._context = ReplyContext(client, self._messages, self._statuses, clock, self._timing)
 
     @classmethod
     async def open(
@@ -60,8 +58,8 @@ class SlackChat:
 
     # --- replies
 
-    def reply(self, spec: ReplySpec, keeper: PartKeeper) -> LiveReply:
-        return LiveReply(self._context, spec, keeper)
+    def reply(self, spec: ReplySpec, recorder: PartRecorder) -> LiveReply:
+        return LiveReply(self._context, spec, recorder)
 
     async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         args: Args = {"channel": channel, "ts": ts}
@@ -85,7 +83,7 @@ class SlackChat:
         for part, text in enumerate(split(neutralize_mentions(markdown))):
             if part in sent_parts:
                 continue
-            found.append(await self._poster.post(thread, {"markdown_text": text}, key=key, part=part))
+            found.append(await self._messages.post(thread, {"markdown_text": text}, key=key, part=part))
         return found
 
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
@@ -98,11 +96,11 @@ class SlackChat:
             await self.client.call("chat.postEphemeral", args, thread=thread.root)
 
     async def post_card(self, card: ApprovalCard, *, key: str) -> str:
-        return await self._poster.post(card.approval.thread, card_content(card), key=key)
+        return await self._messages.post(card.approval.thread, card_content(card), key=key)
 
     async def update_card(self, card: ApprovalCard, ts: str) -> None:
         thread = card.approval.thread
-        await self._poster.update(thread.channel, ts, card_content(card), root=thread.root)
+        await self._messages.update(thread.channel, ts, card_content(card), root=thread.root)
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         await self._statuses.set(thread, status)
@@ -110,12 +108,12 @@ class SlackChat:
     # --- lookups
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
-        return await self._sent.read_thread(thread, limit=limit, after=after)
+        return await self._messages.read_thread(thread, limit=limit, after=after)
 
     async def find_sent(
         self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
     ) -> list[Posted]:
-        return await self._sent.find(thread, keys, after=after, recorded=recorded)
+        return await self._messages.find(thread, keys, after=after, recorded=recorded)
 
     async def person(self, team: str, user: str) -> Person:
         response = await self.client.read("users.info", {"user": user, "include_locale": True})
@@ -135,13 +133,13 @@ class SlackChat:
 
     async def _add_end_note(self, channel: str, ts: str, note: str) -> None:
         """Add a note to a message that is not an open stream, below its blocks. Raise ChatError."""
-        message = await self._sent.read_message(channel, ts)
+        message = await self._messages.read_message(channel, ts)
         if message is None:
             raise ChatError("message_not_found")
         if as_posted(message, self.me).text.rstrip("_— \n").endswith(note):
             return  # the call that closed the stream added it, only its response was lost
         try:
-            await self._poster.update(channel, ts, with_end_note(message, note))
+            await self._messages.update(channel, ts, with_end_note(message, note))
         except ChatError as error:
             if is_transient(error) or error.code == "streaming_state_conflict":
                 raise

@@ -34,9 +34,9 @@ class WatchedChat(SlackChat):
     begun: set[str]
     last: float
 
-    def reply(self, spec: Any, keeper: Any) -> Any:
+    def reply(self, spec: Any, recorder: Any) -> Any:
         self._note(spec.thread.root)
-        return super().reply(spec, keeper)
+        return super().reply(spec, recorder)
 
     async def find_sent(self, thread: Any, *args: Any, **options: Any) -> Any:
         self._note(thread.root)

@@ -33,7 +33,7 @@ class EditedMessage:
         """Post the message with its first items. Raise ChatError."""
         message = cls(context, spec, part, ShownContent().plus(items))
         content = message._as_args(working=True)
-        message.ts = await context.poster.post(spec.thread, content, key=spec.key, part=part)
+        message.ts = await context.messages.post(spec.thread, content, key=spec.key, part=part)
         return message
 
     async def add(self, items: Sequence[Item]) -> None:
@@ -71,7 +71,7 @@ class EditedMessage:
         thread = self._spec.thread
         content = self._as_args(working=working) | {"metadata": delivery_metadata(self._spec.key, self._part)}
         max_wait = self._context.timing.append_max_wait_s if working else 60.0
-        await self._context.poster.update(thread.channel, self.ts, content, root=thread.root, max_wait=max_wait)
+        await self._context.messages.update(thread.channel, self.ts, content, root=thread.root, max_wait=max_wait)
 
     def _as_args(self, *, working: bool) -> Args:
         locale, lines = self._spec.locale, self.content.card_lines()

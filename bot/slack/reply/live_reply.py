@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 
-from bot.ports import PartKeeper, ReplySpec, SessionStatus, TaskStatus
+from bot.ports import PartRecorder, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.rate_limited_client import with_retries
 from bot.slack.reply.reply_content import PendingContent, TaskCard
 from bot.slack.reply.reply_context import ReplyContext
@@ -18,11 +18,11 @@ log = logging.getLogger("bot.slack")
 class LiveReply:
     """Implements `bot.ports.Reply`. One task sends; it ends before the reply is closed."""
 
-    def __init__(self, context: ReplyContext, spec: ReplySpec, keeper: PartKeeper) -> None:
+    def __init__(self, context: ReplyContext, spec: ReplySpec, recorder: PartRecorder) -> None:
         self._context = context
         self._spec = spec
         self._pending = PendingContent()
-        self._writer = ReplyWriter(context, spec, keeper, self._pending)
+        self._writer = ReplyWriter(context, spec, recorder, self._pending)
         self._added = asyncio.Event()
         self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bot.slack.message_posting import MessagePoster
 from bot.slack.rate_limited_client import SlackClient
 from bot.slack.render.split_markdown import MESSAGE_LIMIT
 from bot.slack.sent_messages import SentMessages
@@ -30,8 +29,7 @@ class ReplyContext:
     """Shared by all replies of a workspace."""
 
     client: SlackClient
-    sent: SentMessages
-    poster: MessagePoster
+    messages: SentMessages
     statuses: SessionStatuses
     clock: Callable[[], float]
     timing: ReplyTiming = field(default_factory=ReplyTiming)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.ports import PartKeeper, ReplySpec, SessionStatus, TaskStatus
+from bot.ports import PartRecorder, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.render.split_markdown import seam
 from bot.slack.reply.edited_message import EditedMessage
 from bot.slack.reply.reply_content import Batch, Item, PendingContent, TaskCard, Text, end_note
@@ -24,14 +24,14 @@ class ReplyWriter:
     Methods raise ChatError; what was not shown stays pending.
     """
 
-    def __init__(self, context: ReplyContext, spec: ReplySpec, keeper: PartKeeper, pending: PendingContent) -> None:
+    def __init__(self, context: ReplyContext, spec: ReplySpec, recorder: PartRecorder, pending: PendingContent) -> None:
         self._context = context
         self._spec = spec
-        self._keeper = keeper
+        self._recorder = recorder
         self._pending = pending
         self._message: OpenMessage | None = None
         self._part = 0  # the number of the next message
-        self._announced = -1  # the last part that the keeper was told to expect
+        self._announced = -1  # the last part that the recorder knows
         self._limit = context.timing.message_limit
         self._prefix = ""  # what the next message starts with: a reopened fence, a table's header
         self._carried: list[TaskCard] = []  # open cards of the message before, which continue in the next one
@@ -68,7 +68,7 @@ class ReplyWriter:
                 if not batch.text.strip() and not batch.full:
                     return
                 # If Slack may show this message already, with less text, it is edited instead.
-                if not self._context.sent.is_uncertain(self._spec.key, self._part):
+                if not self._context.messages.is_uncertain(self._spec.key, self._part):
                     await self._post(batch)
                     continue
             if self._message is None or batch.full:
@@ -104,7 +104,7 @@ class ReplyWriter:
             if note is None or is_transient(error):
                 raise
             text = {"markdown_text": end_note(note).text.lstrip()}
-            await self._context.poster.post(self._spec.thread, text, key=self._spec.key, part=self._part)
+            await self._context.messages.post(self._spec.thread, text, key=self._spec.key, part=self._part)
         self._message = None
 
     async def stop(self) -> None:
@@ -209,7 +209,7 @@ class ReplyWriter:
             step = next((item.step for item in items if isinstance(item, Text)), 0)
             carried.append(Text(self._prefix, step))
         first = [*carried, *items]
-        posted = self._without_streams or self._context.sent.is_uncertain(self._spec.key, self._part)
+        posted = self._without_streams or self._context.messages.is_uncertain(self._spec.key, self._part)
         if not posted and self._context.may_stream(self._spec.thread.channel, self._spec.recipient):
             self._message = await StreamedMessage.open(self._context, self._spec, self._part, first)
         else:
@@ -222,7 +222,7 @@ class ReplyWriter:
         await self._announce(batch)
         content = {"markdown_text": self._prefix + batch.text + suffix}
         try:
-            ts = await self._context.poster.post(self._spec.thread, content, key=self._spec.key, part=self._part)
+            ts = await self._context.messages.post(self._spec.thread, content, key=self._spec.key, part=self._part)
         except ChatError as error:
             self._pending.give_back(batch.items)
             if error.code not in TOO_LONG or not self._halve_limit():
@@ -232,18 +232,18 @@ class ReplyWriter:
         self._prefix = next_prefix
 
     async def _announce(self, batch: Batch) -> None:
-        """Tell the keeper that the next message will be opened; if that fails, nothing may be sent."""
+        """Record that the next message will be opened. If that fails, nothing may be sent."""
         if self._announced == self._part:
             return
         try:
-            await self._keeper.opening(self._part)
+            await self._recorder.opening(self._part)
         except BaseException:
             self._pending.give_back(batch.items)
             raise
         self._announced = self._part
 
     def _opened(self, ts: str) -> None:
-        self._keeper.opened(self._part, ts)
+        self._recorder.opened(self._part, ts)
         self._part += 1
         self._prefix, self._carried = "", []
 

@@ -67,7 +67,7 @@ class StreamedMessage:
 
         Raise ChatError: a code of NO_STREAM where streams are refused, UnconfirmedStartError where it may have started.
         """
-        unconfirmed = UnconfirmedStartError(tuple(items), context.sent.latest_ts)
+        unconfirmed = UnconfirmedStartError(tuple(items), context.messages.latest_ts)
         try:
             return cls(context, spec, part, await _start(context, spec, items), items)
         except ChatError as error:
@@ -83,13 +83,13 @@ class StreamedMessage:
     ) -> "StreamedMessage | None":
         """Return the stream whose start was not confirmed, or None. Raise `start` if Slack cannot be read."""
         try:
-            found = await context.sent.find(spec.thread, (), after=start.before, recorded=context.sent.recorded)
+            found = await context.messages.find(spec.thread, (), after=start.before, recorded=context.messages.recorded)
         except ChatError as error:
             log.info("cannot tell whether a stream was started", extra={"reason": error.code})
             raise start from None
         if not found:
             return None
-        message = cls(context, spec, part, context.sent.record(found[-1].ts), start.items)
+        message = cls(context, spec, part, context.messages.record(found[-1].ts), start.items)
         message._text_uncertain = True
         return message
 
@@ -176,7 +176,7 @@ class StreamedMessage:
                     break
                 args: Args = {"text": text, "blocks": blocks, "metadata": delivery_metadata(self._spec.key, self._part)}
                 try:
-                    await self._context.poster.update(self._spec.thread.channel, self.ts, args)
+                    await self._context.messages.update(self._spec.thread.channel, self.ts, args)
                     break
                 except ChatError as error:
                     if error.code not in BAD_CONTENT or blocks is forms[-1]:
@@ -219,13 +219,13 @@ class StreamedMessage:
         raise ChatError("unreachable")
 
     async def _shows(self, items: Sequence[Item]) -> bool | None:
-        """Return True if Slack shows items of a call whose response was lost; None where the text does not tell.
+        """Return True if Slack shows items of a call whose response was lost; None if the text does not show it.
 
         Raise ChatError if the message cannot be read.
         """
         added, old = letters(text_of(items)), letters(self.content.text)
-        message = await self._context.sent.read_message(self._spec.thread.channel, self.ts)
-        shown = letters(as_posted(message, self._context.sent.me).text) if message else ""
+        message = await self._context.messages.read_message(self._spec.thread.channel, self.ts)
+        shown = letters(as_posted(message, self._context.messages.me).text) if message else ""
         if added and shown in (old, old + added):
             return shown != old
         new, before = added[-TAIL:], old[-TAIL:]  # Slack may have rewritten the markup above
@@ -246,14 +246,18 @@ async def _start(context: ReplyContext, spec: ReplySpec, items: Sequence[Item]) 
     """Start a stream and return its ts; in a DM that refuses a recipient, without one."""
     args: Args = {"channel": spec.thread.channel, "thread_ts": spec.thread.root, "chunks": as_chunks(items)}
     recipient = {"recipient_team_id": spec.thread.team, "recipient_user_id": spec.recipient}
-    root, max_wait = spec.thread.root, context.timing.start_max_wait_s
+
+    async def start(args: Args) -> str:
+        wait = context.timing.start_max_wait_s
+        response = await context.client.call("chat.startStream", args, thread=spec.thread.root, max_wait=wait)
+        return context.messages.record(str(response["ts"]))
+
     if not (spec.direct and context.no_recipient_in_direct):
         try:
-            response = await context.client.call("chat.startStream", args | recipient, thread=root, max_wait=max_wait)
-            return context.sent.record(str(response["ts"]))
+            return await start(args | recipient)
         except ChatError as error:
             if error.code != "invalid_arguments" or not spec.direct:
                 raise
-    response = await context.client.call("chat.startStream", args, thread=root, max_wait=max_wait)
+    ts = await start(args)
     context.no_recipient_in_direct = True
-    return context.sent.record(str(response["ts"]))
+    return ts

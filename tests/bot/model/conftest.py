@@ -1,4 +1,4 @@
-"""A model adapter whose waiting the test owns, and a sink that writes down what it hears."""
+"""A model client whose delays the test controls, and a sink that records its text."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -11,8 +11,8 @@ from bot.model.openai_client import ModelSettings, OpenAIModel
 KEY = "very-secret-key-0123"
 
 
-class Heard:
-    """A sink: the text, with a bar where it was restarted."""
+class RecordingSink:
+    """A sink. `texts`: one text for each restart and one before."""
 
     def __init__(self) -> None:
         self.texts = [""]
@@ -27,8 +27,8 @@ class Heard:
         return list(self.texts)
 
 
-class Waits:
-    """A sleep that does not sleep but remembers."""
+class RecordedSleep:
+    """A sleep that only records its seconds."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -38,18 +38,18 @@ class Waits:
 
 
 @pytest.fixture
-def waits() -> Waits:
-    return Waits()
+def waits() -> RecordedSleep:
+    return RecordedSleep()
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def heard() -> RecordingSink:
+    return RecordingSink()
 
 
 @pytest.fixture
-async def connect(waits: Waits) -> AsyncIterator[Callable[..., OpenAIModel]]:
-    """Make adapters for an address; they are closed at the end."""
+async def connect(waits: RecordedSleep) -> AsyncIterator[Callable[..., OpenAIModel]]:
+    """Return a function that creates clients for a URL; they are closed at the end."""
     async with AsyncExitStack() as stack:
 
         def make(base_url: str, **settings: Any) -> OpenAIModel:

@@ -1,10 +1,10 @@
-"""Servers say the same thing in many words; ours are few, and hold no secret."""
+"""Errors of many servers become few codes, and messages without secrets."""
 
 import pytest
 
-from bot.model.model_errors import Faults, retry_after
+from bot.model.model_errors import RequestErrors, retry_after
 
-FAULTS = Faults("qwen", "https://user:pass@models.example/v1/", "sk-abcdef123456")
+ERRORS = RequestErrors("qwen", "https://user:pass@models.example/v1/", "sk-abcdef123456")
 
 OVERFLOWS = [
     # OpenAI, vLLM
@@ -26,32 +26,32 @@ OVERFLOWS = [
 
 
 @pytest.mark.parametrize("message", OVERFLOWS)
-def test_an_overflow_is_recognised_in_the_words_of_every_server(message: str) -> None:
-    fault = FAULTS.of_status(400, {"message": message, "code": 400})
-    assert (fault.code, fault.retried) == ("overflow", False)
-    assert FAULTS.of_status(500, message).code == "overflow"
+def test_an_overflow_is_recognized_from_every_server(message: str) -> None:
+    error = ERRORS.from_status(400, {"message": message, "code": 400})
+    assert (error.code, error.retryable) == ("overflow", False)
+    assert ERRORS.from_status(500, message).code == "overflow"
 
 
 @pytest.mark.parametrize("message", ["Invalid 'messages[2].content'", "context must be a string", "tool name too long"])
-def test_other_refusals_are_no_overflow(message: str) -> None:
-    assert FAULTS.of_status(400, {"message": message}).code == "rejected"
+def test_other_refusals_are_not_an_overflow(message: str) -> None:
+    assert ERRORS.from_status(400, {"message": message}).code == "rejected"
 
 
 def test_a_refusal_is_quoted_in_one_short_line_without_secrets() -> None:
     said = f"field x is wrong for sk-abcdef123456 and sk-proj-other99\nTrace line two{'x' * 500}"
-    shown = str(FAULTS.of_status(400, {"error": {"message": said}}))
+    shown = str(ERRORS.from_status(400, {"error": {"message": said}}))
     assert "field x is wrong" in shown
     assert not any(hidden in shown for hidden in ("abcdef123456", "other99", "line two"))
-    assert len(str(FAULTS.of_status(400, "y" * 5000))) < 300
+    assert len(str(ERRORS.from_status(400, "y" * 5000))) < 300
 
 
 @pytest.mark.parametrize("said", ["Traceback (most recent call last):\n  File x", "<html><body>nginx</body></html>"])
 def test_traces_and_pages_are_not_quoted(said: str) -> None:
-    assert str(FAULTS.of_status(400, said)) == "The model server refused the request."
+    assert str(ERRORS.from_status(400, said)) == "The model server refused the request."
 
 
-def test_an_address_is_shown_without_its_password() -> None:
-    shown = str(FAULTS.of_status(404, None))
+def test_a_url_is_shown_without_its_password() -> None:
+    shown = str(ERRORS.from_status(404, None))
     assert "models.example" in shown
     assert "pass@" not in shown
 
@@ -68,5 +68,5 @@ def test_an_address_is_shown_without_its_password() -> None:
         ({}, None),
     ],
 )
-def test_the_wait_is_read_in_every_form_but_a_date(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_read_in_every_form_except_a_date(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds

@@ -1,4 +1,4 @@
-"""The adapter over real sockets: what is sent, what is tried again, what is said when it fails."""
+"""The model client over real sockets: what it sends, what it tries again, which errors it raises."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ import pytest
 
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError, ModelRequest
-from tests.bot.model.conftest import KEY, Heard, Waits
+from tests.bot.model.conftest import KEY, RecordedSleep, RecordingSink
 from tests.fakes.model_script import (
     Gate,
     broken,
@@ -39,15 +39,15 @@ async def server() -> AsyncIterator[ScriptedModel]:
     assert made.violations == []
 
 
-async def failing(model: OpenAIModel, request: ModelRequest = HELLO, sink: Heard | None = None) -> ModelError:
+async def failing(model: OpenAIModel, request: ModelRequest = HELLO, sink: RecordingSink | None = None) -> ModelError:
     with pytest.raises(ModelError) as caught:
         await model.ask(request, sink)
     assert KEY not in str(caught.value)
     return caught.value
 
 
-async def test_text_streams_into_the_sink_and_comes_back_whole(
-    server: ScriptedModel, connect: Connect, heard: Heard
+async def test_text_streams_into_the_sink_and_is_returned_completely(
+    server: ScriptedModel, connect: Connect, heard: RecordingSink
 ) -> None:
     gate = Gate()
     server.reply(text("one two three").behind(gate, after=1).with_usage(9, 3, 2))
@@ -60,13 +60,13 @@ async def test_text_streams_into_the_sink_and_comes_back_whole(
     assert (reply.usage.prompt, reply.usage.completion, reply.usage.cached, reply.model) == (9, 3, 2, "m")
 
 
-async def test_calls_that_share_an_index_come_back_apart(server: ScriptedModel, connect: Connect) -> None:
+async def test_calls_that_share_an_index_are_returned_separately(server: ScriptedModel, connect: Connect) -> None:
     server.reply(same_index_calls(("clock", {"a": 1}), ("clock", {"b": 2})))
     reply = await connect(server.base_url).ask(ModelRequest(HELLO.messages, tools=[TOOL]))
     assert [c.arguments for c in reply.calls] == ['{"a": 1}', '{"b": 2}']
 
 
-async def test_the_request_holds_what_was_asked_and_nothing_else(server: ScriptedModel, connect: Connect) -> None:
+async def test_the_request_contains_what_was_asked_and_nothing_else(server: ScriptedModel, connect: Connect) -> None:
     model = connect(server.base_url, temperature=0.3)
     await model.ask(HELLO)
     await model.ask(ModelRequest(HELLO.messages, tools=[TOOL], tool_choice="none", max_tokens=5, model="other"))
@@ -77,29 +77,29 @@ async def test_the_request_holds_what_was_asked_and_nothing_else(server: Scripte
     assert server.asked[0].headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_a_lone_surrogate_in_a_message_is_sent_in_a_form_that_servers_take(
-    server: ScriptedModel, connect: Connect
-) -> None:
+async def test_a_lone_surrogate_in_a_message_is_replaced(server: ScriptedModel, connect: Connect) -> None:
     await connect(server.base_url).ask(ModelRequest([{"role": "user", "content": "a\ud800b 中文"}]))
     assert server.asked[0].last_user == "a\ufffdb 中文"
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
-async def test_what_may_pass_is_tried_again(status: int, server: ScriptedModel, connect: Connect, waits: Waits) -> None:
+async def test_a_retryable_status_is_tried_again(
+    status: int, server: ScriptedModel, connect: Connect, waits: RecordedSleep
+) -> None:
     server.reply(error(status), error(status), text("there"))
     assert (await connect(server.base_url).ask(HELLO)).text == "there"
     assert waits.seconds == [0.5, 1.0]
 
 
-async def test_the_wait_that_a_server_asks_for_is_honoured_up_to_a_minute(
-    server: ScriptedModel, connect: Connect, waits: Waits
+async def test_the_delay_that_a_server_asks_for_is_kept_up_to_a_minute(
+    server: ScriptedModel, connect: Connect, waits: RecordedSleep
 ) -> None:
     server.reply(error(429, retry_after=7), error(503, retry_after=3600), text("there"))
     await connect(server.base_url).ask(HELLO)
     assert waits.seconds == [7, 60]
 
 
-async def test_tries_come_to_an_end(server: ScriptedModel, connect: Connect) -> None:
+async def test_attempts_are_limited(server: ScriptedModel, connect: Connect) -> None:
     server.default = error(503, "Traceback (most recent call last): secret")
     failure = await failing(connect(server.base_url, attempts=3))
     assert (failure.code, len(server.requests)) == ("server", 3)
@@ -123,7 +123,7 @@ async def test_tries_come_to_an_end(server: ScriptedModel, connect: Connect) -> 
         (whole({"hello": "world"}), "malformed"),
     ],
 )
-async def test_what_cannot_pass_is_not_tried_again_and_said_in_one_word(
+async def test_a_final_error_is_not_tried_again(
     script: Any, code: str, server: ScriptedModel, connect: Connect
 ) -> None:
     server.default = script
@@ -131,7 +131,7 @@ async def test_what_cannot_pass_is_not_tried_again_and_said_in_one_word(
     assert len(server.requests) == 1
 
 
-async def test_an_unknown_model_and_a_wrong_address_are_told_apart(connect: Connect) -> None:
+async def test_an_unknown_model_and_a_wrong_url_are_distinguished(connect: Connect) -> None:
     async with ScriptedModel(models=("other",)) as server:
         assert "does not know the model 'm'" in str(await failing(connect(server.base_url)))
         assert "/v1" in str(await failing(connect(server.base_url.removesuffix("/v1"))))
@@ -139,7 +139,7 @@ async def test_an_unknown_model_and_a_wrong_address_are_told_apart(connect: Conn
 
 @pytest.mark.parametrize("script", [broken("a b c", after_chunks=0), ends_without_finish(""), midstream_error()])
 async def test_a_stream_that_breaks_before_any_text_is_tried_again(
-    script: Any, server: ScriptedModel, connect: Connect, heard: Heard
+    script: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
 ) -> None:
     server.reply(script, script, text("whole"))
     assert (await connect(server.base_url).ask(HELLO, heard)).text == "whole"
@@ -147,8 +147,8 @@ async def test_a_stream_that_breaks_before_any_text_is_tried_again(
 
 
 @pytest.mark.parametrize("script", HALVES)
-async def test_a_stream_that_breaks_after_text_is_replaced_by_one_more_whole_answer(
-    script: Any, server: ScriptedModel, connect: Connect, heard: Heard
+async def test_a_stream_that_breaks_after_text_is_replaced_by_one_more_reply(
+    script: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
 ) -> None:
     gate = Gate()
     server.reply(script.behind(gate, after=2), text("a whole one"))
@@ -160,22 +160,20 @@ async def test_a_stream_that_breaks_after_text_is_replaced_by_one_more_whole_ans
 
 
 @pytest.mark.parametrize("second", [broken("again half"), error(503), ends_without_finish("no")])
-async def test_an_answer_that_breaks_twice_is_not_asked_a_third_time(
-    second: Any, server: ScriptedModel, connect: Connect, heard: Heard
+async def test_a_reply_that_breaks_twice_is_not_requested_a_third_time(
+    second: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
 ) -> None:
     server.reply(broken("half an answer"), second, text("never"))
     assert (await failing(connect(server.base_url), sink=heard)).code == "broken"
     assert len(server.requests) == 2
 
 
-async def test_without_a_sink_nothing_was_shown_and_a_broken_stream_is_simply_tried_again(
-    server: ScriptedModel, connect: Connect
-) -> None:
+async def test_without_a_sink_a_broken_stream_is_tried_again(server: ScriptedModel, connect: Connect) -> None:
     server.reply(broken(), broken(), text("whole"))
     assert (await connect(server.base_url).ask(HELLO)).text == "whole"
 
 
-async def test_a_broken_tool_call_is_tried_again(server: ScriptedModel, connect: Connect, heard: Heard) -> None:
+async def test_a_broken_tool_call_is_tried_again(server: ScriptedModel, connect: Connect, heard: RecordingSink) -> None:
     half = '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"clock"}}]}}]}'
     server.reply(raw(half), calls(("clock", {})))
     reply = await connect(server.base_url).ask(ModelRequest(HELLO.messages, tools=[TOOL]), heard)
@@ -183,7 +181,7 @@ async def test_a_broken_tool_call_is_tried_again(server: ScriptedModel, connect:
     assert heard.texts == [""]
 
 
-async def test_a_mute_server_times_out_in_words(server: ScriptedModel, connect: Connect, heard: Heard) -> None:
+async def test_a_silent_server_times_out(server: ScriptedModel, connect: Connect, heard: RecordingSink) -> None:
     server.default = hang()
     assert (await failing(connect(server.base_url, timeout=0.1, attempts=2))).code == "timeout"
     server.reply(hang("half"), text("whole"))
@@ -191,14 +189,14 @@ async def test_a_mute_server_times_out_in_words(server: ScriptedModel, connect: 
     assert heard.texts == ["half", "whole"]
 
 
-async def test_a_server_that_drips_for_ever_meets_the_total_time_out(server: ScriptedModel, connect: Connect) -> None:
+async def test_an_endless_stream_meets_the_total_timeout(server: ScriptedModel, connect: Connect) -> None:
     server.default = text("x", chunks=1).slow(0)
     drip = text("x" * 1000, chunks=1000).slow(0.02)
     server.default = drip
     assert (await failing(connect(server.base_url, timeout=0.1, attempts=1))).code == "timeout"
 
 
-async def test_a_server_that_is_not_there_is_unreachable(connect: Connect, waits: Waits) -> None:
+async def test_a_refused_connection_is_unreachable(connect: Connect, waits: RecordedSleep) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -210,7 +208,9 @@ async def test_a_server_that_is_not_there_is_unreachable(connect: Connect, waits
     assert (await failing(connect("ftp://127.0.0.1/v1"))).code == "unreachable"
 
 
-async def test_cancelling_closes_the_connection_at_once(server: ScriptedModel, connect: Connect, heard: Heard) -> None:
+async def test_cancelling_closes_the_connection_at_once(
+    server: ScriptedModel, connect: Connect, heard: RecordingSink
+) -> None:
     for script in (hang(), hang("some text")):
         server.reply(script)
         before = server.dropped
@@ -222,7 +222,7 @@ async def test_cancelling_closes_the_connection_at_once(server: ScriptedModel, c
         await until(server.drops, before + 1, seconds=5)
 
 
-async def test_a_connection_is_kept_for_the_next_request(server: ScriptedModel, connect: Connect) -> None:
+async def test_a_connection_is_reused_for_the_next_request(server: ScriptedModel, connect: Connect) -> None:
     model = connect(server.base_url)
     for _ in range(3):
         await model.ask(HELLO)
@@ -230,7 +230,7 @@ async def test_a_connection_is_kept_for_the_next_request(server: ScriptedModel, 
 
 
 async def test_a_server_that_ignores_streaming_is_understood(
-    server: ScriptedModel, connect: Connect, heard: Heard
+    server: ScriptedModel, connect: Connect, heard: RecordingSink
 ) -> None:
     server.reply(whole({"choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}))
     assert (await connect(server.base_url).ask(HELLO, heard)).text == "hi"
@@ -247,7 +247,7 @@ async def test_a_field_that_a_server_refuses_is_left_out_from_then_on(field: str
         assert field not in server.requests[0]
 
 
-async def test_the_newer_name_of_max_tokens_is_learnt(server: ScriptedModel, connect: Connect) -> None:
+async def test_the_newer_name_of_max_tokens_is_used_after_a_refusal(server: ScriptedModel, connect: Connect) -> None:
     said = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
     server.reply(error(400, said))
     await connect(server.base_url).ask(ModelRequest(HELLO.messages, max_tokens=5))
@@ -255,7 +255,7 @@ async def test_the_newer_name_of_max_tokens_is_learnt(server: ScriptedModel, con
     assert "max_tokens" not in server.requests[1]
 
 
-async def test_a_check_asks_once_for_one_token(server: ScriptedModel, connect: Connect) -> None:
+async def test_a_check_requests_one_token_once(server: ScriptedModel, connect: Connect) -> None:
     model = connect(server.base_url)
     await model.check()
     assert server.requests[0]["max_tokens"] == 1

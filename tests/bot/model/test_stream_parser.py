@@ -1,4 +1,4 @@
-"""The accumulator gives the same reply for any cut of the same bytes, and takes what real servers send."""
+"""The parser returns the same reply for any division of the bytes, and parses what real servers send."""
 
 import contextlib
 import itertools
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.model.stream_parser import Accumulator, BrokenStreamError, MalformedStreamError, StreamError
+from bot.model.stream_parser import BrokenStreamError, MalformedStreamError, StreamError, StreamParser
 from bot.ports import ModelReply, Usage
 
 
@@ -23,7 +23,7 @@ def sse(*chunks: Any, done: bool = True, ascii_only: bool = False) -> bytes:
 
 
 def read(data: bytes, cuts: tuple[int, ...] = ()) -> tuple[ModelReply, str]:
-    answer = Accumulator("configured", "seed")
+    answer = StreamParser("configured", "seed")
     shown = ""
     places = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
     for start, end in itertools.pairwise(places):
@@ -209,7 +209,7 @@ def test_a_refusal_is_shown_as_text() -> None:
 
 
 def test_an_endless_line_is_refused() -> None:
-    answer = Accumulator("m", "s")
+    answer = StreamParser("m", "s")
     answer.feed(b"data: " + b"x" * 4_000_000)
     with pytest.raises(MalformedStreamError):
         answer.feed(b"x" * 1_000_000)

@@ -8,7 +8,7 @@ from bot.simulator.server import Simulator
 from bot.simulator.settings import Settings
 from bot.slack.reply.reply_context import ReplyTiming
 from bot.slack.slack_chat import SlackChat
-from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.slack_setup import SlackThread
 
 FAST = ReplyTiming(
     append_max_wait_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05)
@@ -29,12 +29,12 @@ async def chat(sim: Simulator) -> AsyncIterator[SlackChat]:
 
 
 @pytest.fixture
-async def stage(sim: Simulator, chat: SlackChat) -> Stage:
-    """A mention in #general, waiting for its answer."""
-    return await Stage.set(sim, chat, "C0GENERAL")
+async def slack(sim: Simulator, chat: SlackChat) -> SlackThread:
+    """A mention in #general that has no reply yet."""
+    return await SlackThread.create(sim, chat, "C0GENERAL")
 
 
 @pytest.fixture
-async def direct(sim: Simulator, chat: SlackChat) -> Stage:
-    """A message in Ana's DM, waiting for its answer."""
-    return await Stage.set(sim, chat, "D0ANA")
+async def direct(sim: Simulator, chat: SlackChat) -> SlackThread:
+    """A message in Ana's DM that has no reply yet."""
+    return await SlackThread.create(sim, chat, "D0ANA")

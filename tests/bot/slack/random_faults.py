@@ -1,4 +1,4 @@
-"""A random answer through a random storm, and what must be true of the thread afterwards."""
+"""A random reply with random failures, and the checks of the thread afterwards."""
 
 import asyncio
 import random
@@ -15,10 +15,10 @@ from bot.slack.reply.reply_content import SYMBOLS
 from bot.slack.reply.reply_context import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from bot.texts import say
-from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.slack_setup import SlackThread
 from tools.context import ChatError
 
-SPEED = 200  # so much faster than ours runs the time in which the limiter waits
+SPEED = 200  # the limiter's time runs this much faster
 WORD = re.compile(r"w\d\d\d\d\dz")
 READS = "conversations.replies"
 LOST: list[dict[str, Any]] = [{"status": 500}, {"drop": True}, {"error": "internal_error"}]
@@ -26,29 +26,29 @@ REFUSED = ["invalid_chunks", "msg_too_long", "invalid_arguments"]
 CALLS = ["chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update"]
 
 
-async def hurried(sim: Simulator, pace: ReplyTiming) -> SlackChat:
-    """Return a chat whose limiter waits a fraction of the time."""
+async def fast_chat(sim: Simulator, timing: ReplyTiming) -> SlackChat:
+    """Return a chat whose rate limiter waits for a fraction of the time."""
     limiter = RateLimiter(lambda: time.monotonic() * SPEED, lambda seconds: asyncio.sleep(seconds / SPEED))
     client = SlackClient(sim.settings.bot_token, sim.api_url, limiter)
-    return SlackChat(client, Identity.from_auth_test(await client.call("auth.test", {})), timing=pace)
+    return SlackChat(client, Identity.from_auth_test(await client.call("auth.test", {})), timing=timing)
 
 
 @dataclass
-class Told:
-    """What was fed: `steps` are words and whether all of them must stand there."""
+class Sent:
+    """What was added to the reply. `steps`: words, and whether Slack must show all of them."""
 
     steps: list[tuple[list[str], bool]] = field(default_factory=list)
     cards: dict[str, str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
 
 
-class Telling:
-    """One answer, told at random; `await tell()`, then `faults()` names what is wrong in the thread."""
+class RandomReply:
+    """One reply with random content. `await write()`, then `problems()` says what is wrong in the thread."""
 
-    def __init__(self, seed: int, stage: Stage, *, stops: bool = False) -> None:
+    def __init__(self, seed: int, slack: SlackThread, *, stops: bool = False) -> None:
         self.rng = random.Random(seed)
-        self.stage = stage
-        self.told = Told()
+        self.slack = slack
+        self.sent = Sent()
         self.end = self.rng.choice(["finish", "finish", "finish", "interrupt", "pause", "close"])
         self.raised = ""
         self._heads: set[str] = set()
@@ -72,8 +72,8 @@ class Telling:
             return f"\n\n| {words[0]} | b |\n| --- | --- |\n{rows}\n"
         return "".join(w + self.rng.choice([" ", " ", "\n", "\n\n"] if kind == "lines" else [" "]) for w in words)
 
-    async def _trouble(self) -> None:
-        sim, rng = self.stage.sim, self.rng
+    async def _add_failures(self) -> None:
+        sim, rng = self.slack.sim, self.rng
         if rng.random() < 0.55:
             return
         method = rng.choice(CALLS[:3] if sim.switches.streams_enabled and rng.random() < 0.8 else CALLS)
@@ -86,7 +86,7 @@ class Telling:
             after = rng.choice([1, 2, 5])
             await sim.fail_next(method, status=429, retry_after=after)
             self._log(method, 429, after)
-        elif method not in self._refused:  # Slack may refuse some items, but not everything that follows them
+        elif method not in self._refused:  # Slack may refuse some items, but not everything after them
             self._refused.add(method)
             error = rng.choice(REFUSED)
             await sim.fail_next(method, error=error)
@@ -96,18 +96,18 @@ class Telling:
             self._log(READS, n)
 
     def _log(self, *what: object) -> None:
-        self.told.log.append(" ".join(map(str, what)))
+        self.sent.log.append(" ".join(map(str, what)))
 
-    async def tell(self) -> None:
-        reply, rng = self.stage.reply(), self.rng
+    async def write(self) -> None:
+        reply, rng = self.slack.reply(), self.rng
         for step in range(rng.choice([1, 2, 2, 3])):
             for _ in range(rng.choice([0, 0, 0, 1, 2])):
                 words = await self._say(reply)
                 self._log("restart")
                 reply.restart()
-                self.told.steps.append((words, False))
+                self.sent.steps.append((words, False))
             words = await self._say(reply)
-            self.told.steps.append((words, True))
+            self.sent.steps.append((words, True))
             self._log("end_step")
             reply.end_step()
             await self._call_tools(reply, step)
@@ -116,7 +116,7 @@ class Telling:
     async def _say(self, reply: Reply) -> list[str]:
         said: list[str] = []
         for _ in range(self.rng.choice([1, 1, 2, 4])):
-            await self._trouble()
+            await self._add_failures()
             words = self._words(self.rng.choice([3, 10, 30, 120]))
             said += words
             text = self._markdown(words)
@@ -134,15 +134,15 @@ class Telling:
         for key in keys:
             self._log("card", key)
             reply.task(key, f"Tool {key}", "in_progress")
-            self.told.cards[key] = "in_progress"
-        await self._trouble()
+            self.sent.cards[key] = "in_progress"
+        await self._add_failures()
         await asyncio.sleep(self.rng.choice([0, 0.01, 0.05]))
         for key in keys:
             if self.end == "finish" or self.rng.random() < 0.6:
                 status = self.rng.choice(["complete", "error"])
                 self._log("card", key, status)
                 reply.task(key, f"Tool {key}", status)
-                self.told.cards[key] = status
+                self.sent.cards[key] = status
             await asyncio.sleep(self.rng.choice([0, 0, 0.02]))
 
     async def _close(self, reply: Reply) -> None:
@@ -152,9 +152,9 @@ class Telling:
             whole = self._markdown(last)
             reply.text(whole[: (fed := self.rng.choice([0, len(whole) // 2, len(whole)]))])
             self._log("last", fed, last[0], last[-1])
-            self.told.steps.append((last, self.end == "finish"))
+            self.sent.steps.append((last, self.end == "finish"))
         await asyncio.sleep(self.rng.choice([0, 0, 0.03]))
-        await self._trouble()
+        await self._add_failures()
         if self._stops and self.end != "close" and self.rng.random() < 0.5:
             await self._press()
         try:
@@ -166,55 +166,55 @@ class Telling:
             elif self.end == "pause":
                 await reply.pause()
             else:
-                await self.stage.sim.heal()
+                await self.slack.sim.heal()
                 await reply.close()
         except ChatError as error:
             self.raised = error.code
 
     async def _press(self) -> None:
-        place = self.stage.thread
+        place = self.slack.thread
         try:
-            self.stopped = bool(await self.stage.sim.press_stop("U0ANA", place.channel, place.root))
+            self.stopped = bool(await self.slack.sim.press_stop("U0ANA", place.channel, place.root))
         except Exception as error:
             self._log("no stop", error)
         self._log("stop pressed", self.stopped)
 
-    def faults(self) -> list[str]:
-        """Return what is wrong; nothing is asked of an answer that could not be ended: it stays owed."""
-        found = [*self._text_faults()]
+    def problems(self) -> list[str]:
+        """Return what is wrong. A reply whose end raised an error is still pending, so only its text is checked."""
+        found = [*self._text_problems()]
         if self.raised:
             return found
-        for message in self.stage.answers():
-            if message.streaming_state == "in_progress" and not self._hurried_away():
-                found.append("a stream stands open")
-            found += [f"{t.id} stands open" for t in message.tasks if t.status == "in_progress"]
+        for message in self.slack.answers():
+            if message.streaming_state == "in_progress" and not self._closed_while_limited():
+                found.append("a stream is open")
+            found += [f"{t.id} is open" for t in message.tasks if t.status == "in_progress"]
         shown: dict[str, list[Any]] = {}
-        for message in self.stage.answers():
-            # A message that was posted and let go of says itself, once the next process marks it, that it ended.
+        for message in self.slack.answers():
+            # An edited message that was closed gets its note from the next process.
             for card in [*message.tasks, *(_lines(message.text) if self.end != "close" else ())]:
                 shown.setdefault(card.id, []).append(card)
         below = say("reply.continued", "en-US")
         for key, cards in shown.items():
             if any(c.output != below for c in cards[:-1]):
                 found.append(f"{key} is shown {len(cards)} times")
-            gone = self.end == "close" and cards[-1].output == below  # the message below was not begun any more
-            if self.told.cards[key] not in ("in_progress", cards[-1].status) and not gone:
+            gone = self.end == "close" and cards[-1].output == below  # the next message was never opened
+            if self.sent.cards[key] not in ("in_progress", cards[-1].status) and not gone:
                 found.append(f"{key} shows {cards[-1].status}, {cards[-1].output}")
-        if self.end != "close" and self.stage.status() != ("suspended" if self.end == "pause" else "active"):
-            found.append(f"the status is {self.stage.status()}")
+        if self.end != "close" and self.slack.status() != ("suspended" if self.end == "pause" else "active"):
+            found.append(f"the status is {self.slack.status()}")
         return found
 
-    def _hurried_away(self) -> bool:
-        """Who lets go does not wait for a limit on stops: the next process closes the stream."""
-        return self.end == "close" and any(line.startswith("chat.stopStream 429") for line in self.told.log)
+    def _closed_while_limited(self) -> bool:
+        """Return True if `close` met a rate limit for stops, which it does not wait for: the next process stops it."""
+        return self.end == "close" and any(line.startswith("chat.stopStream 429") for line in self.sent.log)
 
-    def _text_faults(self) -> list[str]:
-        text = "\n".join(m.text for m in self.stage.answers())
+    def _text_problems(self) -> list[str]:
+        text = "\n".join(m.text for m in self.slack.answers())
         shown = WORD.findall(text)
-        # The header of a table that goes on in the next message stands there again.
+        # The header of a table that continues in the next message is repeated.
         shown = [w for n, w in enumerate(shown) if not (w in self._heads and w in shown[:n])]
         at, found = 0, []
-        for words, must in self.told.steps:
+        for words, must in self.sent.steps:
             end = at
             while end < len(shown) and end - at < len(words) and shown[end] == words[end - at]:
                 end += 1
@@ -227,7 +227,7 @@ class Telling:
 
 
 def _lines(text: str) -> list[SeenTask]:
-    """Return the cards that a message without streams shows as lines."""
+    """Return the cards that an edited message shows as lines."""
     found = re.findall(r"^([…✓✕]) Tool (c\d+)(?:: (.*))?$", text, re.MULTILINE)
     states = {sign: state for state, sign in SYMBOLS.items()}
     return [SeenTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]

@@ -1,4 +1,4 @@
-"""One thread in the simulator, seen as people see it."""
+"""One thread in the simulator, as people see it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,8 +10,8 @@ from storage.records import Thread
 
 
 @dataclass
-class Keeper:
-    """Writes down which messages were opened, in order."""
+class ListRecorder:
+    """Records which messages were opened, in order."""
 
     steps: list[tuple[str, int, str]] = field(default_factory=list)
 
@@ -23,16 +23,16 @@ class Keeper:
 
 
 @dataclass
-class Stage:
-    """A message of Ana's and the thread below it."""
+class SlackThread:
+    """A message from Ana and the thread below it."""
 
     sim: Simulator
     chat: SlackChat
     thread: Thread
-    keeper: Keeper = field(default_factory=Keeper)
+    recorder: ListRecorder = field(default_factory=ListRecorder)
 
     @classmethod
-    async def set(cls, sim: Simulator, chat: SlackChat, channel: str) -> "Stage":
+    async def create(cls, sim: Simulator, chat: SlackChat, channel: str) -> "SlackThread":
         ts = await sim.say("U0ANA", channel, "@hermes hello")
         return cls(sim, chat, Thread("T0SIM", channel, ts))
 
@@ -41,17 +41,17 @@ class Stage:
         return ReplySpec(self.thread, "U0ANA", "key-1", direct=self.thread.channel.startswith("D"))
 
     def reply(self, **changes: str) -> Reply:
-        return self.chat.reply(replace(self.spec, **changes), self.keeper)
+        return self.chat.reply(replace(self.spec, **changes), self.recorder)
 
     def answers(self) -> list[Seen]:
-        """What Hermes wrote below the message."""
+        """Return the messages of Hermes in the thread."""
         return [m for m in self.sim.thread(self.thread.channel, self.thread.root)[1:] if m.is_bot]
 
     def texts(self) -> list[str]:
         return [m.text for m in self.answers()]
 
     def whole(self) -> str:
-        """All that Hermes wrote, white space evened out."""
+        """Return all text of Hermes in the thread, with single spaces."""
         return " ".join(" ".join(self.texts()).split())
 
     def status(self) -> str | None:

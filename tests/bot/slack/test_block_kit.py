@@ -1,4 +1,4 @@
-"""Cards show the whole truth within Slack's limits."""
+"""Approval cards show the complete call within Slack's limits."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def action_ids(blocks: list[dict[str, Any]]) -> list[str]:
     return [e["action_id"] for b in blocks if b["type"] == "actions" for e in b["elements"]]
 
 
-def test_an_open_card_says_who_what_and_until_when() -> None:
+def test_an_open_card_shows_the_call_the_approvers_and_the_expiry() -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, votes=("U2",)), "write", note="repaired"))
     seen = words(blocks)
     for word in (
@@ -53,7 +53,7 @@ def test_an_open_card_says_who_what_and_until_when() -> None:
 
 
 @pytest.mark.parametrize("status", ["approved", "denied", "expired", "withdrawn"])
-def test_a_settled_card_has_no_buttons_and_says_how_it_ended(status: Any) -> None:
+def test_a_settled_card_has_no_buttons_and_shows_the_outcome(status: Any) -> None:
     card = ApprovalCard(replace(OPEN, status=status, decided_by=("U2", "U3")), "write")
     blocks = card_blocks(card)
     assert action_ids(blocks) == []
@@ -61,7 +61,7 @@ def test_a_settled_card_has_no_buttons_and_says_how_it_ended(status: Any) -> Non
     assert ("<@U2>, <@U3>" in words(blocks[-1:])) == (status in {"approved", "denied"})
 
 
-def test_an_unknown_outcome_asks_with_three_buttons() -> None:
+def test_a_card_about_an_unknown_outcome_has_three_buttons() -> None:
     card = ApprovalCard(replace(OPEN, kind="unknown"), "danger")
     assert action_ids(card_blocks(card)) == ["hermes_run_again", "hermes_worked", "hermes_skip"]
     for status in ("run_again", "worked", "skipped", "expired", "withdrawn"):
@@ -70,26 +70,26 @@ def test_an_unknown_outcome_asks_with_three_buttons() -> None:
         assert len(settled[-1]["text"]["text"]) > 15
 
 
-def test_about_an_unknown_outcome_one_answer_is_enough() -> None:
+def test_an_unknown_outcome_needs_one_answer_whatever_the_quorum() -> None:
     asked = words(card_blocks(ApprovalCard(replace(OPEN, kind="unknown", votes=()), "danger")))
     assert "<@U2>, <@U3>" in asked
     assert "of 2" not in asked
     assert say("card.not_requester_unknown", "en") in asked
 
 
-def test_a_question_that_nobody_answered_names_nobody() -> None:
+def test_an_expired_question_names_nobody() -> None:
     card = ApprovalCard(replace(OPEN, kind="unknown", status="skipped"), "danger")
     assert say("card.unknown_expired", "en") in words(card_blocks(card))
     answered = replace(card, approval=replace(card.approval, decided_by=("U2",)))
     assert say("card.skipped", "en", who="<@U2>") in words(card_blocks(answered))
 
 
-def test_the_card_speaks_the_requesters_language() -> None:
+def test_a_card_is_in_the_requesters_language() -> None:
     assert "批准" in words(card_blocks(ApprovalCard(OPEN, "write", locale="zh-CN")))
 
 
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=4000), min_size=1, max_size=4))
-def test_arguments_are_exact_or_said_to_be_cut(arguments: dict[str, str]) -> None:
+def test_arguments_are_shown_exactly_or_marked_as_shortened(arguments: dict[str, str]) -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write"))
     text = exact_json(arguments)
     if len(text) <= ARGUMENTS_LIMIT:
@@ -123,7 +123,7 @@ def test_nothing_in_the_arguments_is_invisible() -> None:
     assert json.loads(text) == hidden
 
 
-def test_arguments_cannot_ping_or_forge_the_card() -> None:
+def test_arguments_cannot_notify_people_or_forge_a_card() -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, tool="<!channel> *x*", arguments={"a": "<!here> ```"}), "write"))
     assert "<!channel>" not in words(blocks)
     assert [b["type"] for b in blocks if "<!here>" in words([b])] == ["rich_text"]

@@ -1,23 +1,23 @@
-"""The answer where Slack shows no streams: one message, edited."""
+"""A reply where Slack refuses streams: one message that is edited."""
 
 import pytest
 
-from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.slack_setup import SlackThread
 
 FIRST = "This is the first sentence of the answer, which is long enough to be seen. "
 
 
 @pytest.fixture
-def plain(stage: Stage) -> Stage:
-    stage.sim.switches.streams_enabled = False
-    return stage
+def plain(slack: SlackThread) -> SlackThread:
+    slack.sim.switches.streams_enabled = False
+    return slack
 
 
-async def shown(stage: Stage, word: str) -> None:
-    await stage.sim.wait_for(lambda: word in stage.whole())
+async def shown(slack: SlackThread, word: str) -> None:
+    await slack.sim.wait_for(lambda: word in slack.whole())
 
 
-async def test_a_stop_button_stands_below_while_at_work_and_goes_at_the_end(plain: Stage) -> None:
+async def test_the_stop_button_is_shown_until_the_reply_ends(plain: SlackThread) -> None:
     reply = plain.reply()
     reply.text(FIRST)
     await shown(plain, "first sentence")
@@ -29,7 +29,7 @@ async def test_a_stop_button_stands_below_while_at_work_and_goes_at_the_end(plai
     assert plain.status() == "active"
 
 
-async def test_tools_are_lines_above_the_text(plain: Stage) -> None:
+async def test_tools_are_shown_as_lines_above_the_text(plain: SlackThread) -> None:
     reply = plain.reply(locale="zh-CN")
     reply.task("c", "read_file", "in_progress")
     await shown(plain, "… read_file")
@@ -40,7 +40,7 @@ async def test_tools_are_lines_above_the_text(plain: Stage) -> None:
     assert plain.whole() == "✓ read_file: 12 lines It has 12 lines."
 
 
-async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> None:
+async def test_a_restarted_step_is_replaced_in_the_same_message(plain: SlackThread) -> None:
     reply = plain.reply()
     reply.text("I will look. ")
     reply.end_step()
@@ -55,7 +55,7 @@ async def test_a_broken_answer_is_replaced_in_the_same_message(plain: Stage) -> 
     assert text.split() == wanted.split()
 
 
-async def test_letting_go_takes_the_button_away(plain: Stage) -> None:
+async def test_close_removes_the_stop_button(plain: SlackThread) -> None:
     reply = plain.reply()
     reply.text(FIRST)
     await shown(plain, "first sentence")
@@ -63,7 +63,7 @@ async def test_letting_go_takes_the_button_away(plain: Stage) -> None:
     assert plain.answers()[0].buttons == []
 
 
-async def test_an_interruption_says_why(plain: Stage) -> None:
+async def test_an_interrupted_reply_says_why(plain: SlackThread) -> None:
     reply = plain.reply()
     reply.text(FIRST)
     await shown(plain, "first sentence")
@@ -72,7 +72,7 @@ async def test_an_interruption_says_why(plain: Stage) -> None:
     assert plain.answers()[0].buttons == []
 
 
-async def test_each_message_bears_its_key(plain: Stage) -> None:
+async def test_an_edited_message_has_its_delivery_key(plain: SlackThread) -> None:
     reply = plain.reply()
     reply.text(FIRST)
     await shown(plain, "first sentence")
@@ -83,7 +83,7 @@ async def test_each_message_bears_its_key(plain: Stage) -> None:
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"drop": True}, {"status": 429, "retry_after": 1}])
 @pytest.mark.parametrize("method", ["chat.postMessage", "chat.update"])
-async def test_a_failing_edit_loses_nothing(plain: Stage, method: str, fault: dict) -> None:
+async def test_a_failing_edit_loses_nothing(plain: SlackThread, method: str, fault: dict) -> None:
     await plain.sim.fail_next(method, **fault, effect="retry_after" not in fault)
     reply = plain.reply()
     reply.text(FIRST)

@@ -1,4 +1,4 @@
-"""Many threads at once: everybody gets an answer, within Slack's tiers."""
+"""Many threads at once: each gets its reply, within Slack's rate limits."""
 
 import asyncio
 
@@ -6,21 +6,21 @@ from bot.simulator.server import Simulator
 from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.slack_chat import SlackChat
 from tests.bot.slack.conftest import FAST
-from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.slack_setup import SlackThread
 
 TEXT = "This is an answer of some length that will be streamed word by word. "
 
 
-async def answer(stage: Stage) -> None:
-    reply = stage.reply()
+async def answer(slack: SlackThread) -> None:
+    reply = slack.reply()
     reply.text(TEXT)
     await asyncio.sleep(0)
     reply.task("c", "Look", "complete")
     await reply.finish(TEXT + "Done.")
 
 
-async def test_thirty_threads_within_the_tiers_of_slack(sim: Simulator) -> None:
-    """Slack's clock runs along with the waits of the limiter, so a minute passes in no time."""
+async def test_thirty_threads_keep_to_slacks_rate_limits(sim: Simulator) -> None:
+    """The waits of the limiter advance Slack's clock, so that no real time passes."""
     skipped = 0.0
 
     async def sleep(seconds: float) -> None:
@@ -34,24 +34,24 @@ async def test_thirty_threads_within_the_tiers_of_slack(sim: Simulator) -> None:
     client = SlackClient(sim.settings.bot_token, sim.api_url, limiter)
     me = Identity.from_auth_test(await client.call("auth.test", {}))
     chat = SlackChat(client, me, timing=FAST)
-    stages = [await Stage.set(sim, chat, "C0GENERAL") for _ in range(30)]
+    threads = [await SlackThread.create(sim, chat, "C0GENERAL") for _ in range(30)]
     sim.switches.enforce_tiers = True
     async with asyncio.TaskGroup() as group:
-        for stage in stages:
-            group.create_task(answer(stage))
-    for stage in stages:
-        assert stage.whole().removeprefix("✓ Look ") == TEXT + "Done."
+        for slack in threads:
+            group.create_task(answer(slack))
+    for slack in threads:
+        assert slack.whole().removeprefix("✓ Look ") == TEXT + "Done."
     refused = [call for call in sim.calls() if call.status == 429]
     assert 0 < len(refused) < 120
     await client.close()
 
 
-async def test_sixty_four_answers_at_once_take_three_calls_each(sim: Simulator) -> None:
+async def test_sixty_four_replies_at_once_take_three_calls_each(sim: Simulator) -> None:
     chat = await SlackChat.open(sim.settings.bot_token, sim.api_url)
-    stages = [await Stage.set(sim, chat, "C0GENERAL") for _ in range(64)]
+    threads = [await SlackThread.create(sim, chat, "C0GENERAL") for _ in range(64)]
     before = len(sim.calls())
-    await asyncio.gather(*(chat.set_status(stage.thread, "processing") for stage in stages))
-    await asyncio.gather(*(answer(stage) for stage in stages))
-    assert [stage.whole() for stage in stages] == [TEXT + "Done."] * 64
+    await asyncio.gather(*(chat.set_status(slack.thread, "processing") for slack in threads))
+    await asyncio.gather(*(answer(slack) for slack in threads))
+    assert [slack.whole() for slack in threads] == [TEXT + "Done."] * 64
     assert len(sim.calls()) - before == 3 * 64
     await chat.close()

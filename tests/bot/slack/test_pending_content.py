@@ -1,4 +1,4 @@
-"""The pending gives back what was fed: all of it, in order, once, whatever is taken when."""
+"""Pending content returns all that was added, in order and once, whatever is taken when."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ MOVES = st.lists(st.tuples(st.booleans(), st.integers(300, 2000)), max_size=20)
 
 
 @given(DELTAS, MOVES)
-def test_what_is_taken_and_given_back_is_neither_lost_nor_doubled(deltas: list[str], moves: list) -> None:
+def test_content_that_is_given_back_is_neither_lost_nor_repeated(deltas: list[str], moves: list) -> None:
     pending, shown = PendingContent(), ""
     for at, delta in enumerate(deltas):
         pending.add(delta)
@@ -29,14 +29,14 @@ def test_what_is_taken_and_given_back_is_neither_lost_nor_doubled(deltas: list[s
 
 
 @given(st.text(max_size=200))
-def test_a_growing_step_keeps_its_last_characters_back(text: str) -> None:
+def test_the_last_characters_of_a_growing_step_are_not_taken(text: str) -> None:
     pending = PendingContent()
     pending.add(text)
     assert len(pending.take(2000, "").text) <= max(0, len(text) - 16)
     assert pending.step_text == text
 
 
-def test_of_several_states_of_a_card_the_newest_is_sent() -> None:
+def test_only_the_newest_state_of_a_card_is_taken() -> None:
     pending = PendingContent()
     pending.set_card(TaskCard("c", "Look", "in_progress"))
     pending.add("Words between the two states of one card.")
@@ -49,7 +49,7 @@ def test_of_several_states_of_a_card_the_newest_is_sent() -> None:
 
 
 @pytest.mark.parametrize("end", ["end_step", "complete", "restart", "final"])
-def test_a_new_card_tears_no_text_that_grows_and_stands_below_it(end: str) -> None:
+def test_a_new_card_follows_the_growing_text(end: str) -> None:
     pending = PendingContent()
     pending.add("Words that grow until they are who")
     pending.set_card(TaskCard("c", "Look", "in_progress"))
@@ -71,7 +71,7 @@ def test_a_new_card_tears_no_text_that_grows_and_stands_below_it(end: str) -> No
         assert (before.text + after.text).strip() == "Words that grow until they are whole."
 
 
-def test_a_card_that_stands_is_brought_up_to_date_while_text_grows() -> None:
+def test_a_shown_card_is_updated_while_text_grows() -> None:
     pending = PendingContent()
     pending.set_card(TaskCard("c", "Look", "in_progress"))
     pending.take(2000, "")
@@ -82,7 +82,7 @@ def test_a_card_that_stands_is_brought_up_to_date_while_text_grows() -> None:
     assert pending.take(2000, "").text.endswith("whole.")
 
 
-def test_titles_and_outputs_fit_a_card_and_ping_nobody() -> None:
+def test_titles_and_outputs_fit_a_card_and_notify_nobody() -> None:
     pending = PendingContent()
     pending.set_card(TaskCard("c", "@here " + "x" * 400, "error", "line\nline " + "y" * 400))
     (task,) = pending.take(2000, "").items
@@ -91,7 +91,7 @@ def test_titles_and_outputs_fit_a_card_and_ping_nobody() -> None:
     assert len(task.title) == len(task.output or "") == 256
 
 
-def test_a_restart_forgets_the_step_and_holds_back_what_follows_until_it_is_marked() -> None:
+def test_after_a_restart_nothing_is_taken_until_the_broken_step_is_marked() -> None:
     pending = PendingContent()
     pending.add("This was shown in part, and then it broke. ")
     assert pending.take(2000, "").text
@@ -103,7 +103,7 @@ def test_a_restart_forgets_the_step_and_holds_back_what_follows_until_it_is_mark
     assert pending.take(2000, "").text.startswith("A new text")
 
 
-def test_text_that_was_given_back_is_forgotten_by_a_restart() -> None:
+def test_a_restart_drops_text_that_was_given_back() -> None:
     pending = PendingContent()
     pending.add("This could not be sent when it was to be sent. ")
     pending.give_back(pending.take(2000, "").items)
@@ -113,7 +113,7 @@ def test_text_that_was_given_back_is_forgotten_by_a_restart() -> None:
     assert pending.take(2000, "", final=True).text == "Whole."
 
 
-def test_text_of_a_step_that_broke_off_is_not_taken_back() -> None:
+def test_text_given_back_after_a_restart_is_dropped() -> None:
     pending = PendingContent()
     pending.add("This was on its way to Slack when the step broke off. ")
     on_its_way = pending.take(2000, "")
@@ -124,7 +124,7 @@ def test_text_of_a_step_that_broke_off_is_not_taken_back() -> None:
     assert pending.take(2000, "", final=True).text == "Whole."
 
 
-def test_a_full_message_is_said_to_be_full() -> None:
+def test_a_batch_says_when_the_message_is_full() -> None:
     pending = PendingContent()
     pending.complete("word " * 500)
     piece = pending.take(1000, "", final=True)
@@ -133,5 +133,5 @@ def test_a_full_message_is_said_to_be_full() -> None:
     assert 900 < len(piece.text) <= 1000
 
 
-def test_an_empty_pending_gives_nothing() -> None:
+def test_without_content_the_batch_is_empty() -> None:
     assert not PendingContent().take(1000, "", final=True)

@@ -1,4 +1,4 @@
-"""Random answers through random storms: the text stands there once and in order, no stream and no card stays open."""
+"""Random replies with random failures: text appears once and in order, no stream and no card stays open."""
 
 import random
 
@@ -6,13 +6,13 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.slack.reply.reply_context import ReplyTiming
-from tests.bot.slack.random_faults import Telling, hurried
-from tests.bot.slack.slack_setup import Stage
+from tests.bot.slack.random_faults import RandomReply, fast_chat
+from tests.bot.slack.slack_setup import SlackThread
 
 SEEDS = range(40)
 
 
-def pace(rng: random.Random) -> ReplyTiming:
+def random_timing(rng: random.Random) -> ReplyTiming:
     return ReplyTiming(
         start_max_wait_s=rng.choice([0, 2, 20]),
         append_max_wait_s=rng.choice([0.5, 3]),
@@ -26,14 +26,14 @@ def pace(rng: random.Random) -> ReplyTiming:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_whatever_fails_an_answer_is_whole_and_closed(sim: Simulator, seed: int) -> None:
+async def test_whatever_fails_a_reply_is_complete_and_closed(sim: Simulator, seed: int) -> None:
     rng = random.Random(seed)
     sim.switches.streams_enabled = rng.random() < 0.75
-    chat = await hurried(sim, pace(rng))
+    chat = await fast_chat(sim, random_timing(rng))
     try:
-        stage = await Stage.set(sim, chat, rng.choice(["C0GENERAL", "D0ANA"]))
-        telling = Telling(seed, stage, stops=seed % 2 == 0)
-        await telling.tell()
-        assert not telling.faults(), "\n".join(telling.told.log)
+        slack = await SlackThread.create(sim, chat, rng.choice(["C0GENERAL", "D0ANA"]))
+        reply = RandomReply(seed, slack, stops=seed % 2 == 0)
+        await reply.write()
+        assert not reply.problems(), "\n".join(reply.sent.log)
     finally:
         await chat.close()

@@ -1,4 +1,4 @@
-"""The limiter waits when Slack says so, and only then."""
+"""The rate limiter delays calls only after a 429 from Slack."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from bot.slack.rate_limited_client import PACED_SECONDS, RateLimiter, WaitTooLon
 
 
 class Time:
-    """A clock that moves when somebody sleeps."""
+    """A clock that advances with each sleep."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -29,7 +29,7 @@ async def test_normal_use_is_not_delayed() -> None:
     assert time.now == 1000.0
 
 
-async def test_after_a_429_the_lane_waits_and_then_keeps_to_the_tier() -> None:
+async def test_after_a_429_the_method_waits_and_then_keeps_to_its_tier() -> None:
     time = Time()
     limiter = RateLimiter(time.clock, time.sleep)
     limiter.rate_limited("chat.startStream", 7)
@@ -47,7 +47,7 @@ async def test_other_methods_do_not_wait() -> None:
     assert time.now == 1000.0
 
 
-async def test_a_quiet_minute_frees_the_lane() -> None:
+async def test_after_a_minute_without_a_429_the_method_is_free() -> None:
     time = Time()
     limiter = RateLimiter(time.clock, time.sleep)
     limiter.rate_limited("chat.update", 1)
@@ -66,7 +66,7 @@ async def test_the_longest_of_several_waits_counts() -> None:
     assert time.now == 1020.0
 
 
-async def test_who_cannot_wait_is_told_at_once() -> None:
+async def test_a_wait_over_the_maximum_is_refused_at_once() -> None:
     time = Time()
     limiter = RateLimiter(time.clock, time.sleep)
     limiter.rate_limited("chat.update", 20)
@@ -93,7 +93,7 @@ async def test_a_thread_with_many_calls_does_not_push_back_one_with_a_single_cal
     assert order.count("busy") == 5
 
 
-async def test_a_cancelled_wait_leaves_the_lane_usable() -> None:
+async def test_a_cancelled_wait_leaves_the_method_usable() -> None:
     time = Time()
     never = asyncio.Event()
     limiter = RateLimiter(time.clock, lambda _: never.wait())
@@ -107,7 +107,7 @@ async def test_a_cancelled_wait_leaves_the_lane_usable() -> None:
     await limiter.wait("chat.update", "a")
 
 
-async def test_the_line_before_a_caller_counts_as_waiting_too() -> None:
+async def test_queued_calls_count_as_waiting_time() -> None:
     time = Time()
     never = asyncio.Event()
     limiter = RateLimiter(time.clock, lambda _: never.wait())

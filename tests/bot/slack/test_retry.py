@@ -1,56 +1,56 @@
-"""What failed once is tried again: nothing is lost by it, and nothing is doubled."""
+"""What failed once is tried again: nothing is lost and nothing is repeated."""
 
 import asyncio
 
 import pytest
 
-from tests.bot.slack.slack_setup import Stage
-from tests.bot.slack.test_slack_failures import FIRST, WHOLE, assert_whole
+from tests.bot.slack.slack_setup import SlackThread
+from tests.bot.slack.test_slack_failures import FIRST, WHOLE, assert_complete
 from tools.context import ChatError
 
 
-async def test_a_finish_that_failed_may_be_called_again(stage: Stage) -> None:
-    reply = stage.reply()
+async def test_a_finish_that_failed_may_be_called_again(slack: SlackThread) -> None:
+    reply = slack.reply()
     reply.text(FIRST)
-    await stage.streaming()
-    await stage.sim.fail_next("chat.stopStream", status=503, count=30)
+    await slack.streaming()
+    await slack.sim.fail_next("chat.stopStream", status=503, count=30)
     with pytest.raises(ChatError):
         await reply.finish(WHOLE)
-    await stage.sim.heal()
+    await slack.sim.heal()
     await reply.finish(WHOLE)
-    assert_whole(stage)
-    assert len(stage.answers()) == 1
+    assert_complete(slack)
+    assert len(slack.answers()) == 1
 
 
-async def test_a_long_answer_that_failed_half_way_goes_on_where_it_failed(stage: Stage) -> None:
+async def test_a_long_reply_that_failed_continues_where_it_failed(slack: SlackThread) -> None:
     text = "\n\n".join(f"Paragraph {i} " + "of words " * 100 for i in range(40))
-    reply = stage.reply()
+    reply = slack.reply()
     task = asyncio.create_task(reply.finish(text))
-    await stage.sim.wait_for(lambda: len(stage.answers()) == 2)
-    await stage.sim.fail_next("chat.postMessage", error="restricted_action")
+    await slack.sim.wait_for(lambda: len(slack.answers()) == 2)
+    await slack.sim.fail_next("chat.postMessage", error="restricted_action")
     try:
         await task
     except ChatError:
         await reply.finish(text)
-    assert stage.whole() == " ".join(text.split())
+    assert slack.whole() == " ".join(text.split())
 
 
 @pytest.mark.parametrize("error", ["msg_too_long", "message_not_in_streaming_state", "channel_not_found"])
-async def test_a_broken_text_that_cannot_be_marked_does_not_stop_the_answer(stage: Stage, error: str) -> None:
-    reply = stage.reply()
+async def test_a_broken_step_that_cannot_be_marked_does_not_stop_the_reply(slack: SlackThread, error: str) -> None:
+    reply = slack.reply()
     reply.text(FIRST)
-    await stage.streaming()
-    await stage.sim.fail_next("chat.stopStream", error=error)
+    await slack.streaming()
+    await slack.sim.fail_next("chat.stopStream", error=error)
     reply.restart()
     await reply.finish(WHOLE)
-    assert stage.texts()[-1] == WHOLE
-    assert stage.status() == "active"
+    assert slack.texts()[-1] == WHOLE
+    assert slack.status() == "active"
 
 
-async def test_nothing_of_the_keepers_failure_is_lost(stage: Stage) -> None:
+async def test_a_failure_of_the_recorder_loses_nothing(slack: SlackThread) -> None:
     failures = iter([True, True])
     tried = asyncio.Event()
-    opening = stage.keeper.opening
+    opening = slack.recorder.opening
 
     async def fails(part: int) -> None:
         if next(failures, False):
@@ -58,22 +58,22 @@ async def test_nothing_of_the_keepers_failure_is_lost(stage: Stage) -> None:
             raise OSError("disk full")
         await opening(part)
 
-    stage.keeper.opening = fails  # type: ignore[method-assign]
-    reply = stage.reply()
+    slack.recorder.opening = fails  # type: ignore[method-assign]
+    reply = slack.reply()
     reply.text(FIRST)
     await tried.wait()
     with pytest.raises(OSError, match="disk full"):
         await reply.finish(WHOLE)
     await reply.finish(WHOLE)
-    assert_whole(stage)
+    assert_complete(slack)
 
 
-async def test_an_edited_message_that_takes_no_more_edits_is_continued_in_another(stage: Stage) -> None:
-    stage.sim.switches.streams_enabled = False
-    reply = stage.reply()
+async def test_an_edited_message_that_refuses_edits_continues_in_another(slack: SlackThread) -> None:
+    slack.sim.switches.streams_enabled = False
+    reply = slack.reply()
     reply.text(FIRST)
-    await stage.sim.wait_for(lambda: "first sentence" in stage.whole())
-    await stage.sim.fail_next("chat.update", error="edit_window_closed")
+    await slack.sim.wait_for(lambda: "first sentence" in slack.whole())
+    await slack.sim.fail_next("chat.update", error="edit_window_closed")
     await reply.finish(WHOLE)
-    assert_whole(stage)
-    assert len(stage.answers()) == 2
+    assert_complete(slack)
+    assert len(slack.answers()) == 2

@@ -1,4 +1,4 @@
-"""Outgoing text pings nobody, however it was cut."""
+"""Outgoing text notifies nobody, wherever it is cut."""
 
 import itertools
 import re
@@ -35,22 +35,22 @@ def test_a_mention_split_over_deltas_does_not_survive(text: str, cuts: list[int]
 
 
 @given(NASTY, st.integers(0, 80))
-def test_what_was_sent_early_is_what_the_whole_text_would_have_sent(text: str, known: int) -> None:
+def test_the_beginning_of_a_growing_text_is_that_of_the_complete_text(text: str, known: int) -> None:
     end = max(0, min(known, len(text)) - LOOKAHEAD)
     assert neutralize_mentions(text[: min(known, len(text))], 0, end) == neutralize_mentions(text, 0, end)
 
 
 @pytest.mark.parametrize("text", ["joe@here.com", "<!DOCTYPE html>", "<!-- a -->", "@channels", "a < b", "@heretic"])
-def test_ordinary_text_stays_as_it_is(text: str) -> None:
+def test_text_without_mentions_is_unchanged(text: str) -> None:
     assert neutralize_mentions(text) == text
 
 
-def test_nul_bytes_and_lone_surrogates_do_not_leave_the_house() -> None:
+def test_nul_bytes_and_lone_surrogates_are_not_sent() -> None:
     assert neutralize_mentions("a\x00b\ud83dc") == "ab\ufffdc"
     assert neutralize_mentions("\ud83d\ude00") == "😀"
 
 
-def test_mrkdwn_shows_the_text_itself() -> None:
+def test_escaped_text_is_shown_unchanged_by_mrkdwn() -> None:
     assert escape("<b> & @here") == "&lt;b&gt; &amp; @\u200bhere"
 
 

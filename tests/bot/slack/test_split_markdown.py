@@ -1,4 +1,4 @@
-"""Text of any length is cut without loss, and each message stands on its own."""
+"""Text of any length is split without loss into messages that are complete Markdown."""
 
 import re
 
@@ -41,7 +41,7 @@ def test_every_message_but_the_last_closes_its_fences(text: str, limit: int) -> 
 
 
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=1, max_size=200), st.integers(60, 200))
-def test_no_word_is_torn(words: list[str], limit: int) -> None:
+def test_no_word_is_split(words: list[str], limit: int) -> None:
     seen = " ".join(" ".join(split(" ".join(words), limit)).split())
     assert seen == " ".join(words)
 
@@ -51,7 +51,7 @@ def test_a_short_text_is_one_message() -> None:
     assert split("") == []
 
 
-def test_code_goes_on_in_its_language() -> None:
+def test_code_continues_in_its_language() -> None:
     first, second = split("Look:\n```python\n" + "x = 1\n" * 30 + "```\ndone", 150)[:2]
     assert first.endswith("x = 1\n```")
     assert second.startswith("```python\nx = 1\n")
@@ -78,7 +78,7 @@ def test_a_fence_is_closed_by_a_fence_of_its_kind_that_is_at_least_as_long(
     assert (state.fence is not None) is stays_open
 
 
-def test_a_table_is_cut_between_rows_and_bears_its_header_again() -> None:
+def test_a_table_is_cut_between_rows_and_repeats_its_header() -> None:
     table = "| name | n |\n|---|---|\n" + "".join(f"| row {i} | {i} |\n" for i in range(60))
     messages = split(table, 300)
     assert len(messages) > 3
@@ -87,7 +87,7 @@ def test_a_table_is_cut_between_rows_and_bears_its_header_again() -> None:
         assert all(line.startswith("|") and line.endswith("|") for line in message.strip().split("\n"))
 
 
-def test_a_header_is_not_parted_from_its_rule() -> None:
+def test_a_header_is_not_separated_from_its_rule() -> None:
     for limit in range(60, 120):
         for message in split("prose " * 8 + "\n| a | b |\n|---|---|\n| 1 | 2 |\n" * 3, limit):
             assert not message.rstrip("\n").endswith("| a | b |")
@@ -100,7 +100,7 @@ def test_45_000_characters_are_five_messages() -> None:
     assert "".join(messages) == text
 
 
-def test_one_visible_character_is_never_torn() -> None:
+def test_a_visible_character_is_never_split() -> None:
     for text in ("👩‍👩‍👧" * 40, "🇩🇪" * 40, "e\u0301" * 40, "👍🏽" * 40):
         for at in range(1, len(text)):
             cut = character_cut(text, at)
@@ -108,7 +108,7 @@ def test_one_visible_character_is_never_torn() -> None:
 
 
 @given(LINES, st.integers(0, 400))
-def test_growing_text_is_released_in_whole_words_and_keeps_a_piece_back(text: str, known: int) -> None:
+def test_growing_text_is_released_in_complete_words_except_its_end(text: str, known: int) -> None:
     pending = text[:known]
     at = releasable(pending, "")
     assert 0 <= at <= max(0, len(pending) - HOLD)
@@ -122,7 +122,7 @@ def test_a_fence_line_is_recognised_and_inline_code_is_not() -> None:
     assert not FENCE.match("```inline``` code")
 
 
-def test_words_appear_as_they_come() -> None:
+def test_words_are_released_as_they_arrive() -> None:
     assert releasable("Hello, this is the answer to it", "") == len("Hello, this is ")
     assert releasable("这是一个没有空格的很长的中文回答，需要及时显示出来", "") > 0
 
@@ -132,7 +132,7 @@ def test_words_appear_as_they_come() -> None:
     ["`" * 50_000, "```" + "a" * 50_000, "~" * 50_000, "| a |\n" + "-|" * 25_000, "| a |\n" + " " * 50_000,
      "```py\n" + "x" * 30_000 + "\n```\n", "a" + "\u0301" * 30_000, "| a\n|-|\n" * 6_000, "\n" * 50_000],
 )  # fmt: skip
-def test_nonsense_of_any_length_is_cut_within_the_limit(text: str) -> None:
+def test_any_text_of_any_length_is_cut_within_the_limit(text: str) -> None:
     found = parts(text)
     assert "".join(p.body for p in found) == text
     assert all(len(p.text) <= MESSAGE_LIMIT for p in found)

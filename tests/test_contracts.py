@@ -61,8 +61,8 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
     "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
     "apscheduler lives in bot.jobs": [("bot/memory/memory_maintenance.py", "apscheduler")],
     "the simulator stands alone": [
-        ("bot/simulator/control.py", "bot.ports"),
-        ("bot/simulator/feed.py", "storage.records"),
+        ("bot/simulator/test_api/control_api.py", "bot.ports"),
+        ("bot/simulator/test_api/change_feed.py", "storage.records"),
     ],
     "no import cycles among siblings": [("tools/context.py", "tools.call_review")],
 }

@@ -11,7 +11,7 @@ from bot.config.schema import Config, ModelConfig
 from bot.ops.instance_lock import InstanceLock
 from bot.simulator.demonstration import Demonstration
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 from storage.sqlite import sqlite_path
 
 BANNER = (

@@ -20,7 +20,7 @@ from bot.config.schema import Config
 from bot.mcp_servers import check_servers, rules_without_tool, server_problems, server_settings
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError
-from bot.simulator.settings import app_of, installed_manifest
+from bot.simulator.simulator_settings import app_of, installed_manifest
 from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.slack_chat import SlackChat
 from handlers.socket_connection import SocketError, check_app_token

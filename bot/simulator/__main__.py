@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 
 
 def read_settings(argv: list[str]) -> tuple[Settings, dict[str, object]]:

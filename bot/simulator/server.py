@@ -5,24 +5,24 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from bot.simulator.announcer import Announcer
-from bot.simulator.assets import Assets
-from bot.simulator.changes import Changes
-from bot.simulator.control import Control
-from bot.simulator.desk import Desk
-from bot.simulator.faults import Faults
-from bot.simulator.looking import Looking
-from bot.simulator.modals import Modals
-from bot.simulator.pressing import Pressing
-from bot.simulator.records import Json, Kind, Person
-from bot.simulator.responses import Responses
-from bot.simulator.settings import Settings, Switches, app_of, installed_manifest
-from bot.simulator.signs import Signs, percentiles
-from bot.simulator.socket_mode import SocketMode
-from bot.simulator.trouble import Trouble
-from bot.simulator.web_api import WebApi, bearer
+from bot.simulator.api.faults_and_rate_limits import Faults
+from bot.simulator.api.response_urls import Responses
+from bot.simulator.api.web_api import WebApi, bearer
+from bot.simulator.change_notifier import Changes
+from bot.simulator.events.event_publisher import Announcer
+from bot.simulator.events.socket_mode import SocketMode
+from bot.simulator.page_assets import Assets
+from bot.simulator.people.click_gestures import Pressing
+from bot.simulator.people.message_gestures import Writing
+from bot.simulator.people.modal_gestures import Modals
+from bot.simulator.simulated_slack import Desk
+from bot.simulator.simulator_settings import Settings, Switches, app_of, installed_manifest
+from bot.simulator.slack_records import Json, Kind, Person
+from bot.simulator.test_api.control_api import Control
+from bot.simulator.test_api.failure_controls import Trouble
+from bot.simulator.test_api.workspace_reader import Looking
+from bot.simulator.traffic_statistics import Signs, percentiles
 from bot.simulator.workspace import Workspace, settle
-from bot.simulator.writing import Writing
 
 BODY_BYTES = 16 * 1024 * 1024
 VERBS = (

@@ -4,8 +4,9 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bot.simulator.limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
-from bot.simulator.records import (
+from bot.simulator.rules.slack_limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
+from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_records import (
     AgentSession,
     Channel,
     Ephemeral,
@@ -17,7 +18,6 @@ from bot.simulator.records import (
     Trigger,
     View,
 )
-from bot.simulator.refusal import Refusal
 
 BOT = "U0HERMES"
 BOT_ID = "B0HERMES"

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.session.token_estimate import count
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 from tests.e2e.team import Team
 from tests.fakes.model_script import text
 from tests.fakes.model_server import ScriptedModel

@@ -17,7 +17,7 @@ from bot.session.engine.transaction import advance
 from bot.session.intake.event_intake import store_event
 from bot.session.machine.events import Replied
 from bot.session.services import EngineRules
-from bot.simulator.remote import RemoteSimulator
+from bot.simulator.test_api.remote_simulator import RemoteSimulator
 from bot.slack.slack_chat import SlackChat
 from storage import deliveries, people_and_places
 from storage.database import Tx

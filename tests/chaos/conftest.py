@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 from tests.chaos.house import House
 from tests.chaos.nursery import Nursery
 from tests.chaos.scene import Scene

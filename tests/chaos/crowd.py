@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.simulator.refusal import Refusal
+from bot.simulator.people.visible_messages import Seen
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
+from bot.simulator.slack_errors import Refusal
 from tests.chaos.work import KINDS
 
 PEOPLE = ("U0ANA", "U0BEN", "U0CHO")

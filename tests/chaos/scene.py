@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bot.simulator.people.visible_messages import Seen
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from tests.chaos import census
 from tests.chaos.house import House
 from tests.fakes.model_server import ScriptedModel

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 from tests.chaos import census
 from tests.chaos.crowd import PLACE, Crowd
 from tests.chaos.house import House

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from bot.app import Hermes
 from bot.config.schema import Config
-from bot.simulator.answers import Answer
+from bot.simulator.people.answers import Answer
+from bot.simulator.people.visible_messages import Seen
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from tests.fakes.model_server import ScriptedModel
 from tests.waiting import until
 

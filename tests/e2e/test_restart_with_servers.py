@@ -1,6 +1,6 @@
 """A restart leaves MCP servers connecting while what was owed is taken up: no call is lost to that."""
 
-from bot.simulator.sight import Seen
+from bot.simulator.people.visible_messages import Seen
 from tests.e2e.conftest import Start
 from tests.fakes.mcp_bench import tiny
 from tests.fakes.model_script import calls, text

@@ -7,7 +7,7 @@ import pytest
 
 from bot.cli.doctor import examine
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings, installed_manifest
+from bot.simulator.simulator_settings import Settings, installed_manifest
 from storage.migrate import HEAD
 from tests.bot.surroundings import Surroundings
 from tests.e2e.team import Team

@@ -7,8 +7,8 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
-from tests.bot.simulator.bolt import MANIFEST, Bolt
+from bot.simulator.simulator_settings import Settings
+from tests.bot.simulator.bolt_app import MANIFEST, Bolt
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.simulator.block_rules import HOME, MODAL, check_blocks, check_view
-from bot.simulator.refusal import Refusal
-from bot.simulator.sight import buttons, cards, readable
+from bot.simulator.people.visible_messages import buttons, cards, readable
+from bot.simulator.rules.block_rules import HOME, MODAL, check_blocks, check_view
+from bot.simulator.slack_errors import Refusal
 
 
 def words(text: str, kind: str = "plain_text") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import refused
+from tests.bot.simulator.bolt_app import refused
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.ports import ModelReply, ModelRequest
-from tests.bot.simulator.talk import TOOLS, Talk, talking
+from tests.bot.simulator.demo_model_talk import TOOLS, Talk, talking
 
 
 @pytest.fixture

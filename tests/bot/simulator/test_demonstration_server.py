@@ -10,7 +10,7 @@ from aiohttp import web
 from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelError, ModelRequest
 from bot.simulator.demonstration import Demonstration
-from tests.bot.simulator.talk import Talk, talking
+from tests.bot.simulator.demo_model_talk import Talk, talking
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import Bolt, refused
+from tests.bot.simulator.bolt_app import Bolt, refused
 
 
 async def test_a_mention_in_a_channel_is_two_events_with_ids_of_their_own(sim: Simulator, bolt: Bolt) -> None:

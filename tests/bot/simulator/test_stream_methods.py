@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import refused
+from tests.bot.simulator.bolt_app import refused
 
 TEXT = {"type": "markdown_text", "text": "hello "}
 WHO = {"recipient_user_id": "U0ANA", "recipient_team_id": "T0SIM"}

@@ -8,8 +8,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
-from tests.bot.simulator.bolt import MANIFEST, refused
+from bot.simulator.simulator_settings import Settings
+from tests.bot.simulator.bolt_app import MANIFEST, refused
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.ports import Reply
+from bot.simulator.people.visible_messages import Task as SeenTask
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Task as SeenTask
 from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.reply.reply_content import SYMBOLS
 from bot.slack.reply.reply_context import ReplyTiming

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from bot.ports import Reply, ReplySpec
+from bot.simulator.people.visible_messages import Seen
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import Settings
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 from tests.bot.slack.conftest import FAST

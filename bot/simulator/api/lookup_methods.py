@@ -1,0 +1,191 @@
+"""auth, apps, conversations and users: what the bot may look up (slack.md §1.3, §5.4, §5.5)."""
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bot.simulator.api.api_method import Arguments, Method
+from bot.simulator.rules import slack_limits as limits
+from bot.simulator.rules.block_rules import check_blocks, check_view
+from bot.simulator.simulated_slack import Desk
+from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_json import channel_shape, message_shape, person_shape
+from bot.simulator.slack_records import Channel, Json, Message
+from bot.simulator.workspace import BOT, BOT_ID
+
+READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
+SCOPE_OF = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
+
+
+def auth_test(desk: Desk, args: Arguments) -> Json:
+    """Who the token belongs to."""
+    del args
+    team = desk.settings
+    return {
+        "url": f"{desk.base_url}/",
+        "team": team.team_domain,
+        "user": desk.app.name,
+        "team_id": team.team_id,
+        "user_id": BOT,
+        "bot_id": BOT_ID,
+        "is_enterprise_install": False,
+    }
+
+
+def api_test(desk: Desk, args: Arguments) -> Json:
+    """An answer, or the error asked for."""
+    del desk
+    if "error" in args:
+        raise Refusal(args.text("error"))
+    return {"args": {}}
+
+
+def blocks_validate(desk: Desk, args: Arguments) -> Json:
+    """The public validator (slack.md §4.1); its findings are those of posting."""
+    del desk
+    check_blocks(args.items("blocks"))
+    view = args.record("view")
+    if view is not None:
+        check_view(view)
+    return {}
+
+
+def visible(desk: Desk, args: Arguments, family: str) -> Channel:
+    """A channel the bot may look at: Refusal for what it is not in and for a scope of the wrong kind."""
+    place = desk.workspace.place(args.text("channel"))
+    if BOT not in place.members and place.kind != "channel":
+        raise Refusal("channel_not_found")
+    if family == "history" and BOT not in place.members:
+        raise Refusal("not_in_channel")
+    needed = f"{SCOPE_OF[place.kind]}:{family}"
+    if needed not in desk.app.scopes:
+        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(desk.app.scopes)))
+    return place
+
+
+def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[Any], Json]:
+    """One page of a list, and how to go on; Refusal `invalid_cursor` for a cursor we never gave."""
+    start = 0
+    if cursor := args.maybe("cursor"):
+        try:
+            start = int(base64.b64decode(cursor, validate=True).decode().removeprefix("next:"))
+        except ValueError:
+            raise Refusal("invalid_cursor") from None
+    rest = start + limit
+    following = base64.b64encode(f"next:{rest}".encode()).decode() if rest < len(items) else ""
+    return items[start:rest], {"has_more": bool(following), "response_metadata": {"next_cursor": following}}
+
+
+def page_size(desk: Desk, args: Arguments, default: int) -> int:
+    """How many messages a call may return (slack.md §5.4)."""
+    most = limits.DISTRIBUTED_LIMIT if desk.switches.distributed else 1_000
+    size = args.number("limit", min(default, most))
+    if size < 1 or size > 1_000:
+        raise Refusal("invalid_limit")
+    return min(size, most)
+
+
+def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
+    """The messages between `oldest` and `latest`, the ends only when `inclusive`."""
+    oldest, latest = args.maybe("oldest"), args.maybe("latest")
+    ends = args.flag("inclusive")
+
+    def inside(ts: float) -> bool:
+        after = oldest is None or ts > float(oldest) or (ends and ts == float(oldest))
+        before = latest is None or ts < float(latest) or (ends and ts == float(latest))
+        return after and before
+
+    try:
+        return [message for message in messages if inside(float(message.ts))]
+    except ValueError:
+        raise Refusal("invalid_ts_oldest") from None
+
+
+def replies(desk: Desk, args: Arguments) -> Json:
+    """A thread by its root, in pages; the root leads the first page."""
+    place = visible(desk, args, "history")
+    found = place.messages.get(args.text("ts"))
+    if found is None:
+        raise Refusal("thread_not_found")
+    if found.root != found.ts:  # slack.md §5.4: a reply's ts returns only that reply
+        messages = [found]
+    else:
+        root, *rest = desk.workspace.thread(place.id, found.ts)
+        messages = [root, *in_window(args, rest)]
+    return listing(desk, args, messages, 1_000)
+
+
+def history(desk: Desk, args: Arguments) -> Json:
+    """What stands in a channel itself, the newest first."""
+    place = visible(desk, args, "history")
+    tops = [
+        desk.workspace.aged(m) for m in place.messages.values() if m.root == m.ts or m.subtype == "thread_broadcast"
+    ]
+    return listing(desk, args, in_window(args, reversed(tops)), 100)
+
+
+def listing(desk: Desk, args: Arguments, messages: list[Message], default: int) -> Json:
+    """One page of messages in Slack's shape."""
+    some, more = page(messages, args, page_size(desk, args, default))
+    metadata = args.flag("include_all_metadata")
+    return {"messages": [message_shape(desk.workspace, message, metadata) for message in some], **more}
+
+
+def info(desk: Desk, args: Arguments) -> Json:
+    """One channel."""
+    return {"channel": channel_shape(visible(desk, args, "read"))}
+
+
+def members(desk: Desk, args: Arguments) -> Json:
+    """Who is in a channel."""
+    place = visible(desk, args, "read")
+    some, more = page(sorted(place.members), args, page_size(desk, args, 100))
+    return {"members": some, **more}
+
+
+def open_dm(desk: Desk, args: Arguments) -> Json:
+    """The DM with one person."""
+    users = args.text("users").split(",")
+    if len(users) != 1:
+        raise Refusal("users_list_not_supplied" if not users else "not_enough_users")
+    place = desk.workspace.dm(users[0])
+    return {"channel": channel_shape(place) if args.flag("return_im") else {"id": place.id}}
+
+
+def user_info(desk: Desk, args: Arguments) -> Json:
+    """One person."""
+    person = desk.workspace.person(args.text("user"))
+    return {"user": person_shape(person, args.flag("include_locale"))}
+
+
+def user_list(desk: Desk, args: Arguments) -> Json:
+    """The people of this team."""
+    own = [person for person in desk.workspace.people.values() if not person.is_stranger]
+    some, more = page(own, args, page_size(desk, args, 1_000))
+    return {"members": [person_shape(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
+
+
+def group_users(desk: Desk, args: Arguments) -> Json:
+    """The members of a user group."""
+    group = desk.workspace.groups.get(args.text("usergroup"))
+    if group is None:
+        raise Refusal("no_such_subteam")
+    return {"users": list(group)}
+
+
+PAGED = ("cursor", "limit")
+WINDOW = (*PAGED, "oldest", "latest", "inclusive", "include_all_metadata")
+METHODS = {
+    "api.test": Method(api_test, optional=("error", "foo"), public=True),
+    "blocks.validate": Method(blocks_validate, optional=("blocks", "view", "message"), public=True),
+    "auth.test": Method(auth_test),
+    "conversations.replies": Method(replies, HISTORY, 3, ("channel", "ts"), WINDOW),
+    "conversations.history": Method(history, HISTORY, 3, ("channel",), WINDOW),
+    "conversations.info": Method(info, READ, 3, ("channel",), ("include_locale", "include_num_members")),
+    "conversations.members": Method(members, READ, 4, ("channel",), PAGED),
+    "conversations.open": Method(open_dm, ("im:write",), 3, ("users",), ("return_im", "prevent_creation")),
+    "users.info": Method(user_info, ("users:read",), 4, ("user",), ("include_locale",)),
+    "users.list": Method(user_list, ("users:read",), 2, (), (*PAGED, "include_locale")),
+    "usergroups.users.list": Method(group_users, ("usergroups:read",), 2, ("usergroup",), ("include_disabled",)),
+}

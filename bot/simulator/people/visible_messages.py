@@ -1,0 +1,184 @@
+"""What people see: messages with their text, buttons and cards, as tests and the page read them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.simulator.people.interactive_elements import pressable
+from bot.simulator.slack_json import message_shape
+from bot.simulator.slack_records import Ephemeral, Json, Message
+from bot.simulator.workspace import Workspace
+
+CARDS = ("task_card", "plan")
+SPANS = ("text", "link", "emoji", "user")  # of rich text: one line together
+PARTS = ("title", "text", "fields", "elements", "rows", "blocks", "label", "caption", "accessory")
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button somebody may press."""
+
+    action_id: str
+    text: str
+    value: str | None
+    style: str | None
+    block_id: str
+    url: str | None
+    confirm: Json | None
+    visible_to: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task card as it stands."""
+
+    id: str
+    title: str
+    status: str
+    details: str
+    output: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A message as a person sees it: `text` is everything readable but cards and buttons, `fallback` the text field."""
+
+    channel: str
+    ts: str
+    user: str
+    text: str
+    fallback: str
+    thread_ts: str | None
+    is_bot: bool
+    format: str
+    blocks: list[Json] = field(default_factory=list)
+    buttons: list[Button] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    plan_title: str = ""
+    streaming_state: str | None = None
+    edited: bool = False
+    ephemeral: bool = False
+    subtype: str | None = None
+    metadata: Json | None = None
+    files: list[Json] = field(default_factory=list)
+    reply_count: int = 0
+
+    def button(self, action_id: str) -> Button:
+        """The button with this action_id; raises LookupError when there is none."""
+        for button in self.buttons:
+            if button.action_id == action_id:
+                return button
+        raise LookupError(f"no button {action_id!r} among {[button.action_id for button in self.buttons]}")
+
+
+def see_message(workspace: Workspace, message: Message) -> Seen:
+    """A message of a channel."""
+    shape = message_shape(workspace, workspace.aged(message), with_metadata=True)
+    blocks = shape.get("blocks", [])
+    plans = [block for block in blocks if block["type"] == "plan"]
+    return Seen(
+        channel=message.channel,
+        ts=message.ts,
+        user=message.user,
+        text=readable(blocks) if blocks else shape["text"],
+        fallback=shape["text"],
+        thread_ts=message.thread_ts,
+        is_bot=message.bot_id is not None,
+        format="markdown" if message.stream else message.format,
+        blocks=blocks,
+        buttons=list(buttons(blocks)),
+        tasks=[see_task(block) for block in cards(blocks)],
+        plan_title=plans[0]["title"] if plans else "",
+        streaming_state=shape.get("streaming_state"),
+        edited=message.edited is not None,
+        subtype=message.subtype,
+        metadata=message.metadata,
+        files=message.files,
+        reply_count=shape.get("reply_count", 0),
+    )
+
+
+def see_ephemeral(ephemeral: Ephemeral, author: str) -> Seen:
+    """A message for one person only."""
+    return Seen(
+        channel=ephemeral.channel,
+        ts=ephemeral.ts,
+        user=author,
+        text=readable(ephemeral.blocks) if ephemeral.blocks else ephemeral.text,
+        fallback=ephemeral.text,
+        thread_ts=ephemeral.thread_ts,
+        is_bot=True,
+        format=ephemeral.format,
+        blocks=ephemeral.blocks,
+        buttons=list(buttons(ephemeral.blocks)),
+        ephemeral=True,
+    )
+
+
+def readable(value: Any) -> str:
+    """All words of blocks, cards and buttons left out, a line per piece."""
+    return "\n".join(piece for piece in pieces(value) if piece)
+
+
+def pieces(value: Any) -> Iterator[str]:
+    """The words of a block and of what is inside it, in order."""
+    if isinstance(value, dict):
+        if value.get("type") not in (*CARDS, "button", "overflow"):
+            yield from inner_pieces(value)
+    elif isinstance(value, list):
+        if value and all(isinstance(one, dict) and one.get("type") in SPANS for one in value):
+            yield "".join(str(one.get("text") or one.get("url") or one.get("name") or "") for one in value)
+            return
+        for one in value:
+            yield from pieces(one)
+
+
+def inner_pieces(value: Json) -> Iterator[str]:
+    """The words of one object: its own text first."""
+    if isinstance(value.get("text"), str):
+        yield value["text"]
+    elif value.get("type") == "raw_number":
+        yield str(value.get("value", ""))
+    for key in PARTS:
+        inner = value.get(key)
+        if isinstance(inner, dict | list):
+            yield from pieces(inner)
+        elif key in ("title", "caption") and isinstance(inner, str):
+            yield inner
+
+
+def buttons(blocks: Any) -> Iterator[Button]:
+    """Every button of the blocks, with the block it stands in."""
+    for element, block_id in pressable(blocks):
+        if element.get("type") in ("button", "icon_button"):
+            yield see_button(element, block_id)
+
+
+def see_button(element: Json, block_id: str) -> Button:
+    """One button."""
+    visible = element.get("visible_to_user_ids")
+    return Button(
+        action_id=element.get("action_id", ""),
+        text=element["text"]["text"],
+        value=element.get("value"),
+        style=element.get("style"),
+        block_id=block_id,
+        url=element.get("url"),
+        confirm=element.get("confirm"),
+        visible_to=tuple(visible) if visible else None,
+    )
+
+
+def cards(blocks: Any) -> Iterator[Json]:
+    """Every task card, alone or in a plan."""
+    for block in blocks:
+        if block["type"] == "task_card":
+            yield block
+        elif block["type"] == "plan":
+            yield from block["tasks"]
+
+
+def see_task(card: Json) -> Task:
+    """One task card."""
+    details, output = (readable((card.get(key) or {}).get("elements")) for key in ("details", "output"))
+    return Task(card["task_id"], card["title"], card["status"], details, output)

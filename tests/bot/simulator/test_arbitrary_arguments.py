@@ -1,0 +1,80 @@
+"""Every method, with whatever arguments: an answer or a refusal, never a crash, and no change by what is refused."""
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.simulator.api.api_method import FLAGS, LISTS, NUMBERS, OBJECTS, read_arguments
+from bot.simulator.api.web_api import METHODS
+from bot.simulator.change_notifier import Changes
+from bot.simulator.events.event_publisher import Announcer
+from bot.simulator.people.visible_messages import see_message
+from bot.simulator.simulated_slack import Desk
+from bot.simulator.simulator_settings import Settings, Switches, app_of
+from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_records import Message
+from bot.simulator.traffic_statistics import Signs
+from bot.simulator.workspace import BOT, Workspace, settle
+from tests.bot.simulator.bolt_app import MANIFEST
+
+
+class Nobody:
+    """Takes every event and keeps it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+
+    def send_event(self, body: dict[str, Any]) -> None:
+        self.bodies.append(body)
+
+
+def desk() -> Desk:
+    """A desk with one thread: a person's root at 1.000000, the bot's reply at 2.000000."""
+    configured, app, switches = Settings(manifest=MANIFEST), app_of(MANIFEST), Switches()
+    workspace = Workspace("T0SIM", app.name, lambda: 1_000.0, 300.0)
+    settle(workspace)
+    workspace.add_message(Message("C0GENERAL", "1.000000", "U0ANA", "root"))
+    workspace.add_message(Message("C0GENERAL", "2.000000", BOT, "x", bot_id="B0HERMES", thread_ts="1.000000"))
+    return Desk(configured, app, workspace, switches, Changes(), Announcer(workspace, app, switches, Nobody()), Signs())
+
+
+IDS = ("C0GENERAL", "C0QUIET", "D0ANA", "U0ANA", "U0EXT", "T0SIM", "1.000000", "2.000000")
+WORDS = st.sampled_from(["", "x", *IDS, "processing", "-1", "[]", "{}"])
+JUNK = st.recursive(
+    WORDS | st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "title", "blocks", "id", "status", "message"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+def arguments(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    method, some = METHODS[name], WORDS | JUNK
+    return st.fixed_dictionaries(dict.fromkeys(method.required, some), optional=dict.fromkeys(method.optional, some))
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_any_arguments_get_an_answer_or_a_refusal(name: str, data: st.DataObject) -> None:
+    raw, method, room = data.draw(arguments(name)), METHODS[name], desk()
+    with contextlib.suppress(Refusal):
+        answer = method.run(room, read_arguments(raw, method.required, method.optional))
+        json.dumps(answer)
+        for message in room.workspace.channels["C0GENERAL"].messages.values():
+            see_message(room.workspace, message)
+        return
+    assert set(room.workspace.channels["C0GENERAL"].messages) == {"1.000000", "2.000000"}
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_no_argument_has_two_kinds(name: str) -> None:
+    known = (LISTS, OBJECTS, NUMBERS, FLAGS)
+    for argument in (*METHODS[name].required, *METHODS[name].optional):
+        assert sum(argument in kind for kind in known) <= 1

@@ -1,0 +1,41 @@
+"""What Slack makes of typed words (slack.md §4.3)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.simulator.rules.typed_text import as_slack_sends
+
+NAMES = {"ana": "U0ANA", "hermes": "U0HERMES"}
+PLACES = {"general": "C0GENERAL"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("1 < 2 & 3 > 2", "1 &lt; 2 &amp; 3 &gt; 2"),
+        ("@hermes hi @Ana", "<@U0HERMES> hi <@U0ANA>"),
+        ("<@U0HERMES> hi", "<@U0HERMES> hi"),
+        ("ana@hermes.example", "ana@hermes.example"),
+        ("@nobody", "@nobody"),
+        ("@channel now", "<!channel> now"),
+        ("see https://x.example/a?b=1&c=2.", "see <https://x.example/a?b=1&amp;c=2>."),
+        ("`@ana <b>`", "`@ana &lt;b&gt;`"),
+        ("```\nhttps://x\n```", "```\nhttps://x\n```"),
+        ("你好 @hermes，在吗", "你好 <@U0HERMES>，在吗"),
+        ("post in #general, please", "post in <#C0GENERAL|general>, please"),
+        ("#nowhere a#general `#general`", "#nowhere a#general `#general`"),
+        ("https://x.example/#general", "<https://x.example/#general>"),
+        ("<#C0GENERAL|general> it is", "<#C0GENERAL|general> it is"),
+        ("<script>", "&lt;script&gt;"),
+        ("", ""),
+    ],
+)
+def test_typed_words_become_slack_text(typed: str, sent: str) -> None:
+    assert as_slack_sends(typed, NAMES, PLACES) == sent
+
+
+@given(st.text(alphabet="a <>&;`lt", max_size=30))
+def test_what_was_typed_can_be_had_back(typed: str) -> None:
+    sent = as_slack_sends(typed, {})
+    assert sent.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == typed

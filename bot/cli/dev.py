@@ -11,7 +11,7 @@ from bot.config.schema import Config, ModelConfig
 from bot.ops.instance_lock import InstanceLock
 from bot.simulator.demonstration import Demonstration
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from storage.sqlite import sqlite_path
 
 BANNER = (
@@ -40,7 +40,7 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
 
 
 async def _simulator(stack: AsyncExitStack, port: int, banner: str | None) -> Simulator:
-    simulator = Simulator(Settings(port=port, banner=banner, keep_log=True))
+    simulator = Simulator(SimulatorSettings(port=port, banner=banner, keep_log=True))
     try:
         return await stack.enter_async_context(simulator)
     except OSError as error:

@@ -9,11 +9,11 @@ from pathlib import Path
 import yaml
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 
 
-def read_settings(argv: list[str]) -> tuple[Settings, dict[str, object]]:
-    """Settings and switches from the command line."""
+def read_settings(argv: list[str]) -> tuple[SimulatorSettings, dict[str, object]]:
+    """SimulatorSettings and switches from the command line."""
     parser = argparse.ArgumentParser(prog="python -m bot.simulator", description="A local Slack for Hermes.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8091, help="0 takes any free port (default: 8091)")
@@ -26,7 +26,7 @@ def read_settings(argv: list[str]) -> tuple[Settings, dict[str, object]]:
     parser.add_argument("--enforce-tiers", action="store_true", help="answer 429 beyond Slack's rate limits")
     parser.add_argument("--no-streams", action="store_true", help="refuse native streams")
     chosen = parser.parse_args(argv)
-    settings = Settings(
+    settings = SimulatorSettings(
         host=chosen.host,
         port=chosen.port,
         manifest=yaml.safe_load(chosen.manifest.read_text("utf-8")) if chosen.manifest else None,
@@ -43,7 +43,7 @@ def read_settings(argv: list[str]) -> tuple[Settings, dict[str, object]]:
     return settings, switches
 
 
-async def serve(settings: Settings, switches: dict[str, object]) -> None:
+async def serve(settings: SimulatorSettings, switches: dict[str, object]) -> None:
     """Run until a signal comes; the first line on standard output is the address."""
     simulator = Simulator(settings)
     for name, value in switches.items():

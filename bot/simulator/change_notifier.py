@@ -8,15 +8,15 @@ T = TypeVar("T")
 Key = tuple[str, ...]
 
 
-class Changes:
+class ChangeNotifier:
     """Wakes whoever waits; costs nothing when nobody does."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()
-        self._feeds: set[Feed] = set()
+        self._feeds: set[ChangeQueue] = set()
         self.count = 0
 
-    def tell(self, *key: str) -> None:
+    def notify(self, *key: str) -> None:
         """Say that the thing named by `key` is different now, e.g. `("message", channel, ts)`."""
         self.count += 1
         for waiter in self._waiters:
@@ -40,9 +40,9 @@ class Changes:
                     self._waiters.discard(waiter)
         return value
 
-    def subscribe(self) -> "Feed":
+    def subscribe(self) -> "ChangeQueue":
         """A feed of keys from now on; close it with `unsubscribe`."""
-        feed = Feed()
+        feed = ChangeQueue()
         self._feeds.add(feed)
         return feed
 
@@ -51,12 +51,12 @@ class Changes:
         for feed in self._feeds:
             feed.end()
 
-    def unsubscribe(self, feed: "Feed") -> None:
+    def unsubscribe(self, feed: "ChangeQueue") -> None:
         """Forget the feed."""
         self._feeds.discard(feed)
 
 
-class Feed:
+class ChangeQueue:
     """Keys that changed since they were last read, each once: a burst of stream pieces is one change."""
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ FOLDER = Path(__file__).parent / "page"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src https: data:; base-uri 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
+    "Cache-ControlApi": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
 
 
-class Assets:
+class PageAssets:
     """The files of the page, read once; nothing else of the disk can be asked for."""
 
     def __init__(self) -> None:

@@ -6,23 +6,23 @@ from typing import Any, Self
 from aiohttp import web
 
 from bot.simulator.api.faults_and_rate_limits import Faults
-from bot.simulator.api.response_urls import Responses
+from bot.simulator.api.response_urls import ResponseUrls
 from bot.simulator.api.web_api import WebApi, bearer
-from bot.simulator.change_notifier import Changes
-from bot.simulator.events.event_publisher import Announcer
+from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.events.event_publisher import EventPublisher
 from bot.simulator.events.socket_mode import SocketMode
-from bot.simulator.page_assets import Assets
-from bot.simulator.people.click_gestures import Pressing
-from bot.simulator.people.message_gestures import Writing
-from bot.simulator.people.modal_gestures import Modals
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.simulator_settings import Settings, Switches, app_of, installed_manifest
+from bot.simulator.page_assets import PageAssets
+from bot.simulator.people.click_gestures import ClickGestures
+from bot.simulator.people.message_gestures import MessageGestures
+from bot.simulator.people.modal_gestures import ModalGestures
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulator_settings import SimulatorSettings, Switches, app_of, installed_manifest
 from bot.simulator.slack_records import Json, Kind, Person
-from bot.simulator.test_api.control_api import Control
-from bot.simulator.test_api.failure_controls import Trouble
-from bot.simulator.test_api.workspace_reader import Looking
-from bot.simulator.traffic_statistics import Signs, percentiles
-from bot.simulator.workspace import Workspace, settle
+from bot.simulator.test_api.control_api import ControlApi
+from bot.simulator.test_api.failure_controls import FailureControls
+from bot.simulator.test_api.workspace_reader import WorkspaceReader
+from bot.simulator.traffic_statistics import FirstResponseTimes, percentiles
+from bot.simulator.workspace import Workspace, add_default_people_and_channels
 
 BODY_BYTES = 16 * 1024 * 1024
 VERBS = (
@@ -72,28 +72,33 @@ class Simulator:
     (`fail_next`, `switches`, …) are methods of this object; over HTTP the same names stand under `/control/`.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
+    def __init__(self, settings: SimulatorSettings | None = None) -> None:
+        self.settings = settings or SimulatorSettings()
         self.app = app_of(self.settings.manifest or installed_manifest())
         self.switches = Switches()
-        self.changes = Changes()
+        self.changes = ChangeNotifier()
         fixed = self.settings
         self.workspace = Workspace(fixed.team_id, self.app.name, fixed.clock, fixed.stream_lifetime)
-        settle(self.workspace)
+        add_default_people_and_channels(self.workspace)
         self.sockets = SocketMode(self.switches, self.changes)
-        announcer = Announcer(self.workspace, self.app, self.switches, self.sockets)
-        self._desk = Desk(fixed, self.app, self.workspace, self.switches, self.changes, announcer, Signs())
+        events = EventPublisher(self.workspace, self.app, self.switches, self.sockets)
+        self._slack = SimulatedSlack(
+            fixed, self.app, self.workspace, self.switches, self.changes, events, FirstResponseTimes()
+        )
         faults = Faults()
-        self._api = WebApi(self._desk, self.sockets, faults)
-        self._responses = Responses(self._desk, faults)
+        self._api = WebApi(self._slack, self.sockets, faults)
+        self._responses = ResponseUrls(self._slack, faults)
         self._runner: web.AppRunner | None = None
         self._bind(faults)
 
     def _bind(self, faults: Faults) -> None:
         """Give the gestures, looks and troubles their names on this object."""
-        writing, modals = Writing(self._desk), Modals(self._desk, self.sockets)
-        pressing = Pressing(self._desk, self.sockets, self._responses)
-        looking, trouble = Looking(self._desk, self._api), Trouble(faults, self.workspace, self.changes)
+        writing, modals = MessageGestures(self._slack), ModalGestures(self._slack, self.sockets)
+        pressing = ClickGestures(self._slack, self.sockets, self._responses)
+        looking, trouble = (
+            WorkspaceReader(self._slack, self._api),
+            FailureControls(faults, self.workspace, self.changes),
+        )
         self.say, self.bot_says, self.edit, self.delete = writing.say, writing.bot_says, writing.edit, writing.delete
         self.unfurl, self.join, self.leave, self.send_event = (
             writing.unfurl, writing.join, writing.leave, writing.send_event
@@ -114,12 +119,12 @@ class Simulator:
     @property
     def url(self) -> str:
         """Where the page and the control API are, without a slash at the end."""
-        return self._desk.base_url
+        return self._slack.base_url
 
     @property
     def api_url(self) -> str:
         """The base_url for a Slack client, with a slash at the end."""
-        return f"{self._desk.base_url}/api/"
+        return f"{self._slack.base_url}/api/"
 
     async def start(self) -> Self:
         """Listen; raises OSError when the port is taken."""
@@ -134,7 +139,7 @@ class Simulator:
             await self._runner.cleanup()
             raise
         port = self._runner.addresses[0][1]
-        self._desk.base_url = f"http://{self.settings.host}:{port}"
+        self._slack.base_url = f"http://{self.settings.host}:{port}"
         return self
 
     async def stop(self) -> None:
@@ -178,7 +183,7 @@ class Simulator:
 
     async def traffic(self) -> Json:
         """Counts of sockets and envelopes; how long acknowledgements and first visible signs took, in milliseconds."""
-        sockets, signs = self.sockets, self._desk.signs
+        sockets, first_responses = self.sockets, self._slack.first_responses
         return {
             "connected": sockets.connected,
             "delivered": sockets.delivered,
@@ -186,8 +191,8 @@ class Simulator:
             "given_up": len(sockets.given_up),
             "acked": len(sockets.ack_seconds),
             "ack_ms": percentiles(sockets.ack_seconds),
-            "signs": len(signs.waits),
-            "sign_ms": percentiles(signs.waits),
+            "signs": len(first_responses.seconds),
+            "sign_ms": percentiles(first_responses.seconds),
         }
 
     def _routes(self, application: web.Application) -> None:
@@ -196,8 +201,8 @@ class Simulator:
         application.router.add_get("/link", self.sockets.connect)
         application.router.add_post("/response/{token}", self._responses.handle)
         application.router.add_get("/files/{file}/{name}", self._download)
-        Assets().add_routes(application)
-        Control({name: getattr(self, name) for name in VERBS}, self._desk).add_routes(application)
+        PageAssets().add_routes(application)
+        ControlApi({name: getattr(self, name) for name in VERBS}, self._slack).add_routes(application)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
         """A file, or the login page Slack shows with status 200 to whoever lacks the token (slack.md §6.5)."""

@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass
 
-from bot.simulator.change_notifier import Changes
-from bot.simulator.events.event_publisher import Announcer
-from bot.simulator.simulator_settings import App, Settings, Switches
-from bot.simulator.traffic_statistics import Signs
+from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.events.event_publisher import EventPublisher
+from bot.simulator.simulator_settings import InstalledApp, SimulatorSettings, Switches
+from bot.simulator.traffic_statistics import FirstResponseTimes
 from bot.simulator.workspace import Workspace
 
 
 @dataclass
-class Desk:
+class SimulatedSlack:
     """The workspace and those who must hear of what happens in it."""
 
-    settings: Settings
-    app: App
+    settings: SimulatorSettings
+    app: InstalledApp
     workspace: Workspace
     switches: Switches
-    changes: Changes
-    announcer: Announcer
-    signs: Signs
+    changes: ChangeNotifier
+    events: EventPublisher
+    first_responses: FirstResponseTimes
     base_url: str = ""

@@ -23,7 +23,7 @@ def installed_manifest() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class SimulatorSettings:
     """What is fixed for the life of one simulator; times are seconds."""
 
     host: str = "127.0.0.1"
@@ -58,7 +58,7 @@ class Switches:
 
 
 @dataclass(frozen=True)
-class App:
+class InstalledApp:
     """What the manifest says the installed app may do."""
 
     scopes: frozenset[str]
@@ -70,13 +70,13 @@ class App:
     prompts: tuple[Mapping[str, Any], ...]
 
 
-def app_of(manifest: Mapping[str, Any]) -> App:
+def app_of(manifest: Mapping[str, Any]) -> InstalledApp:
     """Read scopes, subscriptions, commands and surfaces from a Slack app manifest."""
     features = manifest.get("features", {})
     agent = features.get("agent_view") or {}
     commands = features.get("slash_commands", [])
     subscriptions = manifest.get("settings", {}).get("event_subscriptions", {})
-    return App(
+    return InstalledApp(
         scopes=frozenset(manifest.get("oauth_config", {}).get("scopes", {}).get("bot", [])),
         events=frozenset(subscriptions.get("bot_events", [])),
         commands={entry["command"]: entry for entry in commands},

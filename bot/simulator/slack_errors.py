@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class Refusal(Exception):  # noqa: N818 -- Slack's word for an error is its code; this is the act of refusing
+class SlackError(Exception):
     """A call is answered `{"ok": false, "error": code}`; a person's gesture that Slack would not offer raises it."""
 
     def __init__(self, code: str, *messages: str, **extra: Any) -> None:

@@ -25,14 +25,14 @@ def stream_blocks(stream: Stream) -> list[Json]:
         elif kind == "blocks":
             blocks.extend(value)
         elif stream.display != "plan":
-            blocks.append(task_card(stream.tasks[value]))
+            blocks.append(task_card_json(stream.tasks[value]))
     if stream.display == "plan" and (stream.tasks or stream.plan_title):
-        cards = [task_card(task) for task in stream.tasks.values()]
+        cards = [task_card_json(task) for task in stream.tasks.values()]
         blocks.insert(0, {"type": "plan", "title": stream.plan_title, "tasks": cards})
     return blocks
 
 
-def task_card(task: Json) -> Json:
+def task_card_json(task: Json) -> Json:
     """A task chunk in its block form."""
     card: Json = {"type": "task_card", "task_id": task["id"], "title": task["title"], "status": task["status"]}
     for key in ("details", "output"):
@@ -44,7 +44,7 @@ def task_card(task: Json) -> Json:
     return card
 
 
-def message_shape(workspace: Workspace, message: Message, with_metadata: bool = False) -> Json:
+def message_json(workspace: Workspace, message: Message, with_metadata: bool = False) -> Json:
     """The message as `conversations.replies` and events carry it."""
     shape: Json = {"type": "message", "user": message.user, "ts": message.ts, "text": message.text}
     if message.bot_id:
@@ -64,10 +64,10 @@ def message_shape(workspace: Workspace, message: Message, with_metadata: bool = 
         shape["streaming_state"] = STREAMING[message.stream.state]
     if with_metadata and message.metadata:
         shape["metadata"] = message.metadata
-    return shape | thread_shape(workspace, message)
+    return shape | thread_json(workspace, message)
 
 
-def thread_shape(workspace: Workspace, message: Message) -> Json:
+def thread_json(workspace: Workspace, message: Message) -> Json:
     """What a message says about its thread."""
     place = workspace.channels[message.channel]
     if message.thread_ts and message.thread_ts != message.ts:
@@ -86,7 +86,7 @@ def thread_shape(workspace: Workspace, message: Message) -> Json:
     }
 
 
-def person_shape(person: Person, include_locale: bool) -> Json:
+def user_json(person: Person, include_locale: bool) -> Json:
     """A user object of `users.info`; `locale` only when asked for."""
     shape: Json = {
         "id": person.id,
@@ -122,7 +122,7 @@ def offset_of(zone: str) -> int:
     return int(offset.total_seconds()) if offset else 0
 
 
-def channel_shape(channel: Channel) -> Json:
+def channel_json(channel: Channel) -> Json:
     """A channel object of `conversations.info`."""
     if channel.kind == "im":
         other = next(iter(channel.members - {BOT}))
@@ -147,7 +147,7 @@ def channel_shape(channel: Channel) -> Json:
     }
 
 
-def view_shape(workspace: Workspace, view: View) -> Json:
+def view_json(workspace: Workspace, view: View) -> Json:
     """A view as Slack returns it and sends it in payloads."""
     return {
         "id": view.id,

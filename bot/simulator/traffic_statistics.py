@@ -8,22 +8,22 @@ PARTS = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))
 KEPT = 100_000
 
 
-class Signs:
+class FirstResponseTimes:
     """Times in seconds, the latest first out; only a thread's first unanswered message counts."""
 
     def __init__(self) -> None:
         self._asked: dict[tuple[str, str], float] = {}
-        self.waits: deque[float] = deque(maxlen=KEPT)
+        self.seconds: deque[float] = deque(maxlen=KEPT)
 
     def asked(self, channel: str, root: str) -> None:
         """Somebody asked the bot in this thread."""
         self._asked.setdefault((channel, root), time.monotonic())
 
-    def seen(self, channel: str, root: str) -> None:
+    def responded(self, channel: str, root: str) -> None:
         """The bot shows something in this thread: a status, a stream or a message."""
         since = self._asked.pop((channel, root), None)
         if since is not None:
-            self.waits.append(time.monotonic() - since)
+            self.seconds.append(time.monotonic() - since)
 
 
 def percentiles(seconds: Iterable[float]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bot.simulator.rules.slack_limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import (
     AgentSession,
     Channel,
@@ -79,31 +79,31 @@ class Workspace:
         return channel
 
     def person(self, user: str) -> Person:
-        """The person; raises Refusal `user_not_found`."""
+        """The person; raises SlackError `user_not_found`."""
         if user not in self.people:
-            raise Refusal("user_not_found")
+            raise SlackError("user_not_found")
         return self.people[user]
 
-    def place(self, channel: str) -> Channel:
-        """The channel; raises Refusal `channel_not_found`."""
+    def channel(self, channel: str) -> Channel:
+        """The channel; raises SlackError `channel_not_found`."""
         if channel not in self.channels:
-            raise Refusal("channel_not_found")
+            raise SlackError("channel_not_found")
         return self.channels[channel]
 
     def dm(self, user: str) -> Channel:
         """The DM between the person and the bot."""
-        return self.place(f"D0{self.person(user).id[2:]}")
+        return self.channel(f"D0{self.person(user).id[2:]}")
 
     # Messages
 
     def message(self, channel: str, ts: str) -> Message:
-        """The message; raises Refusal `message_not_found`."""
-        found = self.place(channel).messages.get(ts)
+        """The message; raises SlackError `message_not_found`."""
+        found = self.channel(channel).messages.get(ts)
         if found is None:
-            raise Refusal("message_not_found")
-        return self.aged(found)
+            raise SlackError("message_not_found")
+        return self.expire_stream(found)
 
-    def aged(self, message: Message) -> Message:
+    def expire_stream(self, message: Message) -> Message:
         """The message, its stream ended if Slack would have; the session is active again then (slack.md §2.1)."""
         stream = message.stream
         if stream and stream.state == "open" and self.now() - stream.started >= self._stream_lifetime:
@@ -127,19 +127,19 @@ class Workspace:
             channel.replies[message.thread_ts].remove(message.ts)
 
     def thread_root(self, channel: str, thread_ts: str) -> Message:
-        """The root of the thread; Refusal `thread_not_found` for a missing message or a reply (slack.md §5.4)."""
-        found = self.place(channel).messages.get(thread_ts)
+        """The root of the thread; SlackError `thread_not_found` for a missing message or a reply (slack.md §5.4)."""
+        found = self.channel(channel).messages.get(thread_ts)
         if found is None or found.root != found.ts:
-            raise Refusal("thread_not_found")
+            raise SlackError("thread_not_found")
         return found
 
     def thread(self, channel: str, root: str) -> Iterator[Message]:
         """The root, when it still exists, and its replies in order."""
-        place = self.place(channel)
+        place = self.channel(channel)
         if root in place.messages:
-            yield self.aged(place.messages[root])
+            yield self.expire_stream(place.messages[root])
         for ts in place.replies.get(root, ()):
-            yield self.aged(place.messages[ts])
+            yield self.expire_stream(place.messages[ts])
 
     def has_replies(self, message: Message) -> bool:
         """Whether others answered in the thread of this root."""
@@ -170,14 +170,14 @@ class Workspace:
         return trigger
 
     def take_trigger(self, trigger_id: str) -> Trigger:
-        """Use the trigger up; raises Refusal when it is unknown, used or older than three seconds (slack.md §6.1)."""
+        """Use the trigger up; raises SlackError if unknown, used or older than three seconds (slack.md §6.1)."""
         trigger = self.triggers.get(trigger_id)
         if trigger is None:
-            raise Refusal("invalid_trigger_id")
+            raise SlackError("invalid_trigger_id")
         if trigger.used:
-            raise Refusal("trigger_exchanged")
+            raise SlackError("trigger_exchanged")
         if trigger.expires < self.now():
-            raise Refusal("trigger_expired")
+            raise SlackError("trigger_expired")
         trigger.used = True
         return trigger
 
@@ -207,7 +207,7 @@ class Workspace:
         return f"{int(self.now())}.{secrets.token_hex(4)}"
 
 
-def settle(workspace: Workspace) -> None:
+def add_default_people_and_channels(workspace: Workspace) -> None:
     """Fill an empty workspace with the people and places every test begins from."""
     team = workspace.team_id
     for person in (

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json
 
 LISTS = {"blocks", "chunks", "attachments", "prompts", "loading_messages"}
@@ -57,10 +57,10 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class Method:
+class ApiMethod:
     """One Web API method: what it does, and what it demands before it does it."""
 
-    run: Callable[[Desk, Arguments], Json]
+    run: Callable[[SimulatedSlack, Arguments], Json]
     scopes: tuple[str, ...] = ()  # one of them is enough
     tier: int = 4
     required: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Method:
 
 
 def read_arguments(raw: Mapping[str, Any], required: tuple[str, ...], optional: tuple[str, ...]) -> Arguments:
-    """Give each argument its type; Refusal `invalid_arguments` names what is unknown, missing or of a wrong type."""
+    """Give each argument its type; SlackError `invalid_arguments` names what is unknown, missing or of a wrong type."""
     problems = [f"missing required field: {name}" for name in required if raw.get(name) in (None, "")]
     problems += [f"no such argument: {name}" for name in raw if name not in {*required, *optional, *ALWAYS}]
     values: Json = {}
@@ -78,10 +78,10 @@ def read_arguments(raw: Mapping[str, Any], required: tuple[str, ...], optional: 
             values[name] = typed(name, value)
         except ValueError:
             if name in MALFORMED:
-                raise Refusal(MALFORMED[name]) from None
+                raise SlackError(MALFORMED[name]) from None
             problems.append(f"wrong type for argument: {name}")
     if problems:
-        raise Refusal("invalid_arguments", *problems)
+        raise SlackError("invalid_arguments", *problems)
     return Arguments(values)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.simulator.rules.slack_limits import POSTS_BURST, POSTS_PER_SECOND, TIER
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Faults:
         self._waiting.clear()
 
 
-class TooMany(Refusal):
+class RateLimitedError(SlackError):
     """HTTP 429: come back after so many seconds."""
 
     def __init__(self, retry_after: float) -> None:
@@ -62,19 +62,19 @@ class Tiers:
         self._posts: dict[str, tuple[float, float]] = {}
 
     def check_method(self, method: str, tier: int, per_minute: int | None = None) -> None:
-        """Note a call; raises TooMany when the minute is full."""
+        """Note a call; raises RateLimitedError when the minute is full."""
         now, calls = self._clock(), self._calls[method]
         while calls and calls[0] <= now - 60:
             calls.popleft()
         if len(calls) >= (per_minute or TIER[tier]):
-            raise TooMany(calls[0] + 60 - now)
+            raise RateLimitedError(calls[0] + 60 - now)
         calls.append(now)
 
     def check_post(self, channel: str) -> None:
-        """Note a post; raises TooMany beyond one a second, bursts tolerated."""
+        """Note a post; raises RateLimitedError beyond one a second, bursts tolerated."""
         now = self._clock()
         left, then = self._posts.get(channel, (float(POSTS_BURST), now))
         left = min(float(POSTS_BURST), left + (now - then) * POSTS_PER_SECOND)
         if left < 1:
-            raise TooMany((1 - left) / POSTS_PER_SECOND)
+            raise RateLimitedError((1 - left) / POSTS_PER_SECOND)
         self._posts[channel] = (left - 1, now)

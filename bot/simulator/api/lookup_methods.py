@@ -4,12 +4,12 @@ import base64
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bot.simulator.api.api_method import Arguments, Method
+from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import check_blocks, check_view
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
-from bot.simulator.slack_json import channel_shape, message_shape, person_shape
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_json import channel_json, message_json, user_json
 from bot.simulator.slack_records import Channel, Json, Message
 from bot.simulator.workspace import BOT, BOT_ID
 
@@ -18,14 +18,14 @@ HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 SCOPE_OF = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
 
-def auth_test(desk: Desk, args: Arguments) -> Json:
+def auth_test(slack: SimulatedSlack, args: Arguments) -> Json:
     """Who the token belongs to."""
     del args
-    team = desk.settings
+    team = slack.settings
     return {
-        "url": f"{desk.base_url}/",
+        "url": f"{slack.base_url}/",
         "team": team.team_domain,
-        "user": desk.app.name,
+        "user": slack.app.name,
         "team_id": team.team_id,
         "user_id": BOT,
         "bot_id": BOT_ID,
@@ -33,17 +33,17 @@ def auth_test(desk: Desk, args: Arguments) -> Json:
     }
 
 
-def api_test(desk: Desk, args: Arguments) -> Json:
+def api_test(slack: SimulatedSlack, args: Arguments) -> Json:
     """An answer, or the error asked for."""
-    del desk
+    del slack
     if "error" in args:
-        raise Refusal(args.text("error"))
+        raise SlackError(args.text("error"))
     return {"args": {}}
 
 
-def blocks_validate(desk: Desk, args: Arguments) -> Json:
+def blocks_validate(slack: SimulatedSlack, args: Arguments) -> Json:
     """The public validator (slack.md §4.1); its findings are those of posting."""
-    del desk
+    del slack
     check_blocks(args.items("blocks"))
     view = args.record("view")
     if view is not None:
@@ -51,38 +51,38 @@ def blocks_validate(desk: Desk, args: Arguments) -> Json:
     return {}
 
 
-def visible(desk: Desk, args: Arguments, family: str) -> Channel:
-    """A channel the bot may look at: Refusal for what it is not in and for a scope of the wrong kind."""
-    place = desk.workspace.place(args.text("channel"))
+def visible(slack: SimulatedSlack, args: Arguments, family: str) -> Channel:
+    """A channel the bot may look at: SlackError for what it is not in and for a scope of the wrong kind."""
+    place = slack.workspace.channel(args.text("channel"))
     if BOT not in place.members and place.kind != "channel":
-        raise Refusal("channel_not_found")
+        raise SlackError("channel_not_found")
     if family == "history" and BOT not in place.members:
-        raise Refusal("not_in_channel")
+        raise SlackError("not_in_channel")
     needed = f"{SCOPE_OF[place.kind]}:{family}"
-    if needed not in desk.app.scopes:
-        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(desk.app.scopes)))
+    if needed not in slack.app.scopes:
+        raise SlackError("missing_scope", needed=needed, provided=",".join(sorted(slack.app.scopes)))
     return place
 
 
 def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[Any], Json]:
-    """One page of a list, and how to go on; Refusal `invalid_cursor` for a cursor we never gave."""
+    """One page of a list, and how to go on; SlackError `invalid_cursor` for a cursor we never gave."""
     start = 0
     if cursor := args.maybe("cursor"):
         try:
             start = int(base64.b64decode(cursor, validate=True).decode().removeprefix("next:"))
         except ValueError:
-            raise Refusal("invalid_cursor") from None
+            raise SlackError("invalid_cursor") from None
     rest = start + limit
     following = base64.b64encode(f"next:{rest}".encode()).decode() if rest < len(items) else ""
     return items[start:rest], {"has_more": bool(following), "response_metadata": {"next_cursor": following}}
 
 
-def page_size(desk: Desk, args: Arguments, default: int) -> int:
+def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
     """How many messages a call may return (slack.md §5.4)."""
-    most = limits.DISTRIBUTED_LIMIT if desk.switches.distributed else 1_000
+    most = limits.DISTRIBUTED_LIMIT if slack.switches.distributed else 1_000
     size = args.number("limit", min(default, most))
     if size < 1 or size > 1_000:
-        raise Refusal("invalid_limit")
+        raise SlackError("invalid_limit")
     return min(size, most)
 
 
@@ -99,93 +99,95 @@ def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
     try:
         return [message for message in messages if inside(float(message.ts))]
     except ValueError:
-        raise Refusal("invalid_ts_oldest") from None
+        raise SlackError("invalid_ts_oldest") from None
 
 
-def replies(desk: Desk, args: Arguments) -> Json:
+def replies(slack: SimulatedSlack, args: Arguments) -> Json:
     """A thread by its root, in pages; the root leads the first page."""
-    place = visible(desk, args, "history")
+    place = visible(slack, args, "history")
     found = place.messages.get(args.text("ts"))
     if found is None:
-        raise Refusal("thread_not_found")
+        raise SlackError("thread_not_found")
     if found.root != found.ts:  # slack.md §5.4: a reply's ts returns only that reply
         messages = [found]
     else:
-        root, *rest = desk.workspace.thread(place.id, found.ts)
+        root, *rest = slack.workspace.thread(place.id, found.ts)
         messages = [root, *in_window(args, rest)]
-    return listing(desk, args, messages, 1_000)
+    return listing(slack, args, messages, 1_000)
 
 
-def history(desk: Desk, args: Arguments) -> Json:
+def history(slack: SimulatedSlack, args: Arguments) -> Json:
     """What stands in a channel itself, the newest first."""
-    place = visible(desk, args, "history")
+    place = visible(slack, args, "history")
     tops = [
-        desk.workspace.aged(m) for m in place.messages.values() if m.root == m.ts or m.subtype == "thread_broadcast"
+        slack.workspace.expire_stream(m)
+        for m in place.messages.values()
+        if m.root == m.ts or m.subtype == "thread_broadcast"
     ]
-    return listing(desk, args, in_window(args, reversed(tops)), 100)
+    return listing(slack, args, in_window(args, reversed(tops)), 100)
 
 
-def listing(desk: Desk, args: Arguments, messages: list[Message], default: int) -> Json:
+def listing(slack: SimulatedSlack, args: Arguments, messages: list[Message], default: int) -> Json:
     """One page of messages in Slack's shape."""
-    some, more = page(messages, args, page_size(desk, args, default))
+    some, more = page(messages, args, page_size(slack, args, default))
     metadata = args.flag("include_all_metadata")
-    return {"messages": [message_shape(desk.workspace, message, metadata) for message in some], **more}
+    return {"messages": [message_json(slack.workspace, message, metadata) for message in some], **more}
 
 
-def info(desk: Desk, args: Arguments) -> Json:
+def info(slack: SimulatedSlack, args: Arguments) -> Json:
     """One channel."""
-    return {"channel": channel_shape(visible(desk, args, "read"))}
+    return {"channel": channel_json(visible(slack, args, "read"))}
 
 
-def members(desk: Desk, args: Arguments) -> Json:
+def members(slack: SimulatedSlack, args: Arguments) -> Json:
     """Who is in a channel."""
-    place = visible(desk, args, "read")
-    some, more = page(sorted(place.members), args, page_size(desk, args, 100))
+    place = visible(slack, args, "read")
+    some, more = page(sorted(place.members), args, page_size(slack, args, 100))
     return {"members": some, **more}
 
 
-def open_dm(desk: Desk, args: Arguments) -> Json:
+def open_dm(slack: SimulatedSlack, args: Arguments) -> Json:
     """The DM with one person."""
     users = args.text("users").split(",")
     if len(users) != 1:
-        raise Refusal("users_list_not_supplied" if not users else "not_enough_users")
-    place = desk.workspace.dm(users[0])
-    return {"channel": channel_shape(place) if args.flag("return_im") else {"id": place.id}}
+        raise SlackError("users_list_not_supplied" if not users else "not_enough_users")
+    place = slack.workspace.dm(users[0])
+    return {"channel": channel_json(place) if args.flag("return_im") else {"id": place.id}}
 
 
-def user_info(desk: Desk, args: Arguments) -> Json:
+def user_info(slack: SimulatedSlack, args: Arguments) -> Json:
     """One person."""
-    person = desk.workspace.person(args.text("user"))
-    return {"user": person_shape(person, args.flag("include_locale"))}
+    person = slack.workspace.person(args.text("user"))
+    return {"user": user_json(person, args.flag("include_locale"))}
 
 
-def user_list(desk: Desk, args: Arguments) -> Json:
+def user_list(slack: SimulatedSlack, args: Arguments) -> Json:
     """The people of this team."""
-    own = [person for person in desk.workspace.people.values() if not person.is_stranger]
-    some, more = page(own, args, page_size(desk, args, 1_000))
-    return {"members": [person_shape(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
+    own = [person for person in slack.workspace.people.values() if not person.is_stranger]
+    some, more = page(own, args, page_size(slack, args, 1_000))
+    return {"members": [user_json(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
 
 
-def group_users(desk: Desk, args: Arguments) -> Json:
+def group_users(slack: SimulatedSlack, args: Arguments) -> Json:
     """The members of a user group."""
-    group = desk.workspace.groups.get(args.text("usergroup"))
+    group = slack.workspace.groups.get(args.text("usergroup"))
     if group is None:
-        raise Refusal("no_such_subteam")
+        raise SlackError("no_such_subteam")
     return {"users": list(group)}
 
 
 PAGED = ("cursor", "limit")
 WINDOW = (*PAGED, "oldest", "latest", "inclusive", "include_all_metadata")
 METHODS = {
-    "api.test": Method(api_test, optional=("error", "foo"), public=True),
-    "blocks.validate": Method(blocks_validate, optional=("blocks", "view", "message"), public=True),
-    "auth.test": Method(auth_test),
-    "conversations.replies": Method(replies, HISTORY, 3, ("channel", "ts"), WINDOW),
-    "conversations.history": Method(history, HISTORY, 3, ("channel",), WINDOW),
-    "conversations.info": Method(info, READ, 3, ("channel",), ("include_locale", "include_num_members")),
-    "conversations.members": Method(members, READ, 4, ("channel",), PAGED),
-    "conversations.open": Method(open_dm, ("im:write",), 3, ("users",), ("return_im", "prevent_creation")),
-    "users.info": Method(user_info, ("users:read",), 4, ("user",), ("include_locale",)),
-    "users.list": Method(user_list, ("users:read",), 2, (), (*PAGED, "include_locale")),
-    "usergroups.users.list": Method(group_users, ("usergroups:read",), 2, ("usergroup",), ("include_disabled",)),
+    "api.test": ApiMethod(api_test, optional=("error", "foo"), public=True),
+    "blocks.validate": ApiMethod(blocks_validate, optional=("blocks", "view", "message"), public=True),
+    "auth.test": ApiMethod(auth_test),
+    "conversations.replies": ApiMethod(replies, HISTORY, 3, ("channel", "ts"), WINDOW),
+    "conversations.history": ApiMethod(history, HISTORY, 3, ("channel",), WINDOW),
+    "conversations.info": ApiMethod(info, READ, 3, ("channel",), ("include_locale", "include_num_members")),
+    "conversations.members": ApiMethod(members, READ, 4, ("channel",), PAGED),
+    "conversations.open": ApiMethod(open_dm, ("im:write",), 3, ("users",), ("return_im", "prevent_creation")),
+    "users.info": ApiMethod(user_info, ("users:read",), 4, ("user",), ("include_locale",)),
+    "users.list": ApiMethod(user_list, ("users:read",), 2, (), (*PAGED, "include_locale")),
+    "usergroups.users.list": ApiMethod(group_users, ("usergroups:read",), 2, ("usergroup",), ("include_disabled",)),
 }

@@ -10,14 +10,14 @@ from typing import Any
 from aiohttp import web
 
 from bot.simulator.api import agent_session_methods, chat_methods, lookup_methods, stream_methods, view_methods
-from bot.simulator.api.api_method import Method, read_arguments
-from bot.simulator.api.faults_and_rate_limits import Fault, Faults, Tiers, TooMany
+from bot.simulator.api.api_method import ApiMethod, read_arguments
+from bot.simulator.api.faults_and_rate_limits import Fault, Faults, RateLimitedError, Tiers
 from bot.simulator.events.socket_mode import SocketMode
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json
 
-METHODS: Mapping[str, Method] = {
+METHODS: Mapping[str, ApiMethod] = {
     **chat_methods.METHODS,
     **stream_methods.METHODS,
     **agent_session_methods.METHODS,
@@ -29,7 +29,7 @@ ONE_A_MINUTE = ("conversations.replies", "conversations.history")
 
 
 @dataclass(frozen=True)
-class Call:
+class LoggedCall:
     """One call as the log keeps it; `error` is empty when it went well, `at` is in seconds since 1970."""
 
     method: str
@@ -43,13 +43,13 @@ class Call:
 class WebApi:
     """Answers `/api/{method}`."""
 
-    def __init__(self, desk: Desk, sockets: SocketMode, faults: Faults) -> None:
-        self._desk = desk
+    def __init__(self, slack: SimulatedSlack, sockets: SocketMode, faults: Faults) -> None:
+        self._slack = slack
         self._sockets = sockets
         self._faults = faults
-        self._tiers = Tiers(desk.workspace.now)
-        self._scopes = ",".join(sorted(desk.app.scopes))
-        self.log: deque[Call] = deque(maxlen=None if desk.settings.keep_log else 0)
+        self._tiers = Tiers(slack.workspace.now)
+        self._scopes = ",".join(sorted(slack.app.scopes))
+        self.log: deque[LoggedCall] = deque(maxlen=None if slack.settings.keep_log else 0)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one call, or let it go wrong as a waiting fault says."""
@@ -71,9 +71,9 @@ class WebApi:
             if fault and fault.effect:
                 self._note(name, args, status, body)
                 refuse_by(fault)
-        except Refusal as refusal:
-            status, body = (429 if isinstance(refusal, TooMany) else 200), refusal.body()
-            headers = {"Retry-After": str(refusal.retry_after)} if isinstance(refusal, TooMany) else {}
+        except SlackError as refusal:
+            status, body = (429 if isinstance(refusal, RateLimitedError) else 200), refusal.body()
+            headers = {"Retry-After": str(refusal.retry_after)} if isinstance(refusal, RateLimitedError) else {}
             return self._answer(name, args, status, body, headers)
         except Broken as broken:
             self._note(name, args, broken.status, {"ok": False, "error": "http"})
@@ -85,29 +85,29 @@ class WebApi:
         return web.json_response(body, status=status, headers={"x-oauth-scopes": self._scopes, **headers})
 
     def _note(self, name: str, args: Json, status: int, body: Json) -> None:
-        if not self._desk.settings.keep_log:
+        if not self._slack.settings.keep_log:
             return
         kept = {key: value for key, value in args.items() if key != "token"}
-        self.log.append(Call(name, kept, status, body.get("error", ""), body, self._desk.workspace.now()))
-        self._desk.changes.tell("call", name)
+        self.log.append(LoggedCall(name, kept, status, body.get("error", ""), body, self._slack.workspace.now()))
+        self._slack.changes.notify("call", name)
 
     def _run(self, name: str, request: web.Request, raw: Json) -> Json:
         token = bearer(request) or str(raw.get("token", ""))
         if name == CONNECT:
-            check_token(token, self._desk.settings.app_token, "xapp-")
-            return {"url": f"ws{self._desk.base_url.removeprefix('http')}/link?ticket={self._sockets.new_ticket()}"}
+            check_token(token, self._slack.settings.app_token, "xapp-")
+            return {"url": f"ws{self._slack.base_url.removeprefix('http')}/link?ticket={self._sockets.new_ticket()}"}
         method = METHODS.get(name)
         if method is None:
-            raise Refusal("unknown_method", req_method=name)
+            raise SlackError("unknown_method", req_method=name)
         if not method.public:
-            check_token(token, self._desk.settings.bot_token, "xoxb-")
-        if method.scopes and not self._desk.app.scopes.intersection(method.scopes):
-            raise Refusal("missing_scope", needed=",".join(method.scopes), provided=self._scopes)
+            check_token(token, self._slack.settings.bot_token, "xoxb-")
+        if method.scopes and not self._slack.app.scopes.intersection(method.scopes):
+            raise SlackError("missing_scope", needed=",".join(method.scopes), provided=self._scopes)
         self._limit(name, method.tier, raw)
-        return method.run(self._desk, read_arguments(raw, method.required, method.optional))
+        return method.run(self._slack, read_arguments(raw, method.required, method.optional))
 
     def _limit(self, name: str, tier: int, raw: Json) -> None:
-        switches = self._desk.switches
+        switches = self._slack.switches
         if switches.distributed and name in ONE_A_MINUTE:
             self._tiers.check_method(name, tier, per_minute=1)
         if not switches.enforce_tiers or tier not in (1, 2, 3, 4):
@@ -129,11 +129,11 @@ class Broken(Exception):  # noqa: N818 -- not an error of ours: an answer
 def refuse_by(fault: Fault) -> None:
     """Raise what the fault demands, if it demands an answer."""
     if fault.status == 429:
-        raise TooMany(fault.retry_after or 1)
+        raise RateLimitedError(fault.retry_after or 1)
     if fault.status:
         raise Broken(fault.status)
     if fault.error:
-        raise Refusal(fault.error)
+        raise SlackError(fault.error)
 
 
 def cut(request: web.Request) -> web.Response:
@@ -151,23 +151,23 @@ def bearer(request: web.Request) -> str:
 def check_token(token: str, right: str, prefix: str) -> None:
     """Refuse a missing, foreign or wrong kind of token (slack.md §1.1)."""
     if not token:
-        raise Refusal("not_authed")
+        raise SlackError("not_authed")
     if not token.startswith(prefix) and token.startswith(("xoxb-", "xapp-", "xoxp-")):
-        raise Refusal("not_allowed_token_type")
+        raise SlackError("not_allowed_token_type")
     if token != right:
-        raise Refusal("invalid_auth")
+        raise SlackError("invalid_auth")
 
 
 async def read_raw(request: web.Request) -> dict[str, Any]:
-    """The arguments of a call from query, form or JSON; Refusal `invalid_json` for what cannot be read."""
+    """The arguments of a call from query, form or JSON; SlackError `invalid_json` for what cannot be read."""
     raw: dict[str, Any] = dict(request.query)
     if request.content_type == "application/json":
         try:
             body = json.loads(await request.read() or b"{}")
         except ValueError:
-            raise Refusal("invalid_json") from None
+            raise SlackError("invalid_json") from None
         if not isinstance(body, dict):
-            raise Refusal("json_not_object")
+            raise SlackError("json_not_object")
         raw.update(body)
     elif request.can_read_body:
         raw.update({key: str(value) for key, value in (await request.post()).items()})

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from bot.simulator.change_notifier import Changes
+from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.rules.slack_limits import SOCKETS
 from bot.simulator.simulator_settings import Switches
 from bot.simulator.slack_records import Json
@@ -42,7 +42,7 @@ class Envelope:
 
 
 @dataclass(eq=False)
-class Line:
+class SocketConnection:
     """One socket, and the connection beneath it; a silent one never speaks, whatever the switches say later."""
 
     socket: web.WebSocketResponse
@@ -53,11 +53,11 @@ class Line:
 class SocketMode:
     """Carries envelopes over whatever sockets are open, and again when nobody acknowledged them."""
 
-    def __init__(self, switches: Switches, changes: Changes) -> None:
+    def __init__(self, switches: Switches, changes: ChangeNotifier) -> None:
         self._switches = switches
         self._changes = changes
         self._tickets: set[str] = set()
-        self._lines: list[Line] = []
+        self._lines: list[SocketConnection] = []
         self._turn = 0
         self._pending: dict[str, Envelope] = {}
         self._sends: set[asyncio.Task[None]] = set()
@@ -94,28 +94,28 @@ class SocketMode:
             await socket.send_str(disconnect_frame("too_many_websockets"))
             await socket.close()
             return socket
-        line = Line(socket, request.transport, silent=self._switches.silent_sockets)
+        line = SocketConnection(socket, request.transport, silent=self._switches.silent_sockets)
         try:
             await self._serve(line)
         finally:
             self._drop(line)
         return socket
 
-    async def _serve(self, line: Line) -> None:
+    async def _serve(self, line: SocketConnection) -> None:
         if not line.silent:
             self._lines.append(line)
             await line.socket.send_str(hello_frame(len(self._lines)))
-            self._changes.tell("sockets")
+            self._changes.notify("sockets")
         async for message in line.socket:
             if message.type is WSMsgType.PING and not (line.silent or self._switches.silent_sockets):
                 await line.socket.pong(message.data)
             elif message.type is WSMsgType.TEXT:
                 self._acknowledge(json.loads(message.data))
 
-    def _drop(self, line: Line) -> None:
+    def _drop(self, line: SocketConnection) -> None:
         if line in self._lines:
             self._lines.remove(line)
-            self._changes.tell("sockets")
+            self._changes.notify("sockets")
 
     def _acknowledge(self, frame: Json) -> None:
         """An answer counts whichever socket it comes from (slack.md §1.3)."""
@@ -134,7 +134,7 @@ class SocketMode:
             envelope.timer.cancel()
         if not envelope.acked.done():
             envelope.acked.set_result(answer)
-        self._changes.tell("acks")
+        self._changes.notify("acks")
 
     def send_event(self, body: Json) -> Envelope:
         """Deliver an event; without an acknowledgement it comes again as the switches say, then is given up."""
@@ -171,7 +171,7 @@ class SocketMode:
         wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else self._switches.ack_timeout
         envelope.timer = loop.call_later(wait, self._failed, envelope)
 
-    async def _send(self, line: Line, frame: str) -> None:
+    async def _send(self, line: SocketConnection, frame: str) -> None:
         try:
             await line.socket.send_str(frame)
         except (ConnectionError, RuntimeError):
@@ -190,7 +190,7 @@ class SocketMode:
         envelope.attempt += 1
         envelope.timer = asyncio.get_running_loop().call_later(delay, self._try, envelope)
 
-    def _next_line(self) -> Line | None:
+    def _next_line(self) -> SocketConnection | None:
         """Any open socket, in turn (slack.md §1.3)."""
         lines = [line for line in self._lines if not line.socket.closed]
         if not lines or self._switches.silent_sockets:
@@ -203,7 +203,7 @@ class SocketMode:
         lines, self._lines = self._lines, []
         for line in lines:
             await self._send(line, disconnect_frame(reason))
-        self._changes.tell("sockets")
+        self._changes.notify("sockets")
 
     async def kill(self) -> None:
         """Cut every socket without a word."""
@@ -211,7 +211,7 @@ class SocketMode:
         for line in lines:
             if line.transport:
                 line.transport.abort()
-        self._changes.tell("sockets")
+        self._changes.notify("sockets")
 
     async def close(self) -> None:
         """Stop every timer and close every socket."""

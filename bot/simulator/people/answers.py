@@ -2,17 +2,17 @@
 
 from dataclasses import dataclass, field
 
-from bot.simulator.people.visible_messages import Seen
+from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.slack_records import Json
 
 
 @dataclass(frozen=True)
-class Answer:
+class GestureResult:
     """Acknowledged in time or not, with what payload, and what the app showed through the response_url since."""
 
     acked: bool
     payload: Json = field(default_factory=dict)
-    replies: list[Seen] = field(default_factory=list)
+    replies: list[VisibleMessage] = field(default_factory=list)
 
     @property
     def text(self) -> str:

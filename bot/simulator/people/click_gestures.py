@@ -2,28 +2,28 @@
 
 import contextlib
 
-from bot.simulator.api.response_urls import Responses
+from bot.simulator.api.response_urls import ResponseUrls
 from bot.simulator.events.slack_payloads import channel_of, interaction, slash_command
 from bot.simulator.events.socket_mode import SocketMode
-from bot.simulator.people.answers import Answer
+from bot.simulator.people.answers import GestureResult
 from bot.simulator.people.interactive_elements import action_of, find_element, find_target
-from bot.simulator.people.visible_messages import Seen, see_ephemeral, see_message
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
-from bot.simulator.slack_json import message_shape, view_shape
+from bot.simulator.people.visible_messages import VisibleMessage, visible_ephemeral, visible_message
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_json import message_json, view_json
 from bot.simulator.slack_records import Channel, Json, Person, ResponseUrl
 from bot.simulator.workspace import BOT
 
 
-class Pressing:
-    """Gestures that ask the app for an answer; each raises Refusal when Slack would not offer it."""
+class ClickGestures:
+    """Gestures that ask the app for an answer; each raises SlackError when Slack would not offer it."""
 
-    def __init__(self, desk: Desk, sockets: SocketMode, responses: Responses) -> None:
-        self._desk = desk
-        self._workspace = desk.workspace
+    def __init__(self, slack: SimulatedSlack, sockets: SocketMode, responses: ResponseUrls) -> None:
+        self._slack = slack
+        self._workspace = slack.workspace
         self._sockets = sockets
         self._responses = responses
-        self._team = {"id": desk.settings.team_id, "domain": desk.settings.team_domain}
+        self._team = {"id": slack.settings.team_id, "domain": slack.settings.team_domain}
 
     async def click(
         self,
@@ -35,7 +35,7 @@ class Pressing:
         stale: bool = False,
         answers: int = 0,
         timeout: float = 5.0,
-    ) -> Answer:
+    ) -> GestureResult:
         """Press a button, or choose the option `value` of a menu, of a message or an ephemeral.
 
         Waits for the acknowledgement and then for `answers` answers through the response_url. `stale` clicks what the
@@ -44,7 +44,7 @@ class Pressing:
         target = find_target(self._workspace, user, message_ts)
         try:
             element, block_id = find_element(target.blocks, user, action_id, value)
-        except Refusal:
+        except SlackError:
             if not stale:
                 raise
             element, block_id = {"type": "button", "action_id": action_id, "value": value or ""}, "stale"
@@ -62,7 +62,7 @@ class Pressing:
             "actions": [action_of(element, block_id, self._workspace.next_ts())],
         }
         if target.message:
-            payload["message"] = message_shape(self._workspace, target.message, with_metadata=True)
+            payload["message"] = message_json(self._workspace, target.message, with_metadata=True)
         return await self._gesture("interactive", payload, url, (answers, timeout))
 
     async def command(
@@ -75,19 +75,19 @@ class Pressing:
         answers: int = 1,
         timeout: float = 5.0,
         thread_ts: str | None = None,
-    ) -> Answer:
+    ) -> GestureResult:
         """Type a slash command; waits for its acknowledgement, then up to `timeout` seconds for `answers` answers.
 
-        Raises Refusal in a thread, where Slack knows no commands, and for a command the manifest does not list.
+        Raises SlackError in a thread, where Slack knows no commands, and for a command the manifest does not list.
         """
         if thread_ts:
-            raise Refusal("commands_do_not_work_in_threads")
-        about = self._desk.app.commands.get(command)
+            raise SlackError("commands_do_not_work_in_threads")
+        about = self._slack.app.commands.get(command)
         if about is None:
-            raise Refusal("no_such_command", command)
+            raise SlackError("no_such_command", command)
         place, person = self._member(user, channel)
         if person.is_stranger:
-            raise Refusal("no_such_command", "external people cannot use our commands")  # slack.md §5.5
+            raise SlackError("no_such_command", "external people cannot use our commands")  # slack.md §5.5
         typed = self._escaped(text) if about.get("should_escape") else text
         url = self._workspace.new_response_url(user, channel)
         payload = slash_command(command, typed.strip(), person, place, self._team)
@@ -97,35 +97,35 @@ class Pressing:
         """Press Slack's own Stop button: Slack ends the open streams of the thread, whose ts are returned."""
         place, _ = self._member(user, channel)
         session = self._workspace.session(channel, thread_ts)
-        subscribed = self._desk.announcer.subscribed("agent_session_stopped")
+        subscribed = self._slack.events.subscribed("agent_session_stopped")
         if not session or session.status != "processing" or not subscribed:
-            raise Refusal("no_stop_button")
+            raise SlackError("no_stop_button")
         stopped = []
         for message in self._workspace.thread(channel, thread_ts):
             if message.stream and message.stream.state == "open":
                 message.stream.state = "stopped"
                 stopped.append(message.ts)
-                self._desk.changes.tell("message", channel, message.ts)
+                self._slack.changes.notify("message", channel, message.ts)
         event = {"type": "agent_session_stopped", "channel": place.id, "thread_ts": thread_ts, "user": user}
         event_ts = self._workspace.next_ts()
-        self._desk.announcer.event({**event, "streaming_message_ts": stopped, "event_ts": event_ts}, place.id)
+        self._slack.events.publish({**event, "streaming_message_ts": stopped, "event_ts": event_ts}, place.id)
         return stopped
 
     async def open_home(self, user: str, tab: str = "home") -> bool:
         """Look at the app's own place, tab `home` or `messages`; whether the app asked to hear of it."""
         place = self._workspace.dm(user)
-        if not self._desk.announcer.subscribed("app_home_opened"):
+        if not self._slack.events.subscribed("app_home_opened"):
             return False
         event: Json = {"type": "app_home_opened", "user": user, "channel": place.id, "tab": tab}
         if home := self._workspace.homes.get(user):
-            event["view"] = view_shape(self._workspace, home)
-        self._desk.announcer.event({**event, "event_ts": self._workspace.next_ts()}, place.id)
+            event["view"] = view_json(self._workspace, home)
+        self._slack.events.publish({**event, "event_ts": self._workspace.next_ts()}, place.id)
         return True
 
     def _member(self, user: str, channel: str) -> tuple[Channel, Person]:
-        place, person = self._workspace.place(channel), self._workspace.person(user)
+        place, person = self._workspace.channel(channel), self._workspace.person(user)
         if user not in place.members:
-            raise Refusal("not_in_channel")
+            raise SlackError("not_in_channel")
         return place, person
 
     def _escaped(self, text: str) -> str:
@@ -133,7 +133,7 @@ class Pressing:
             text = text.replace(f"@{person.name}", f"<@{person.id}|{person.name}>")
         return text
 
-    async def _gesture(self, kind: str, payload: Json, url: ResponseUrl, wanted: tuple[int, float]) -> Answer:
+    async def _gesture(self, kind: str, payload: Json, url: ResponseUrl, wanted: tuple[int, float]) -> GestureResult:
         """Send a gesture, show what its acknowledgement says, and wait for so many answers for so many seconds."""
         trigger = self._workspace.new_trigger(url.user)
         payload |= {"response_url": self._responses.address(url), "trigger_id": trigger.id}
@@ -144,11 +144,11 @@ class Pressing:
         count, timeout = wanted
         if answer is not None and len(url.replies) < count:
             with contextlib.suppress(TimeoutError):
-                await self._desk.changes.until(lambda: len(url.replies) >= count, timeout)
-        return Answer(answer is not None, answer or {}, [self._see(url.channel, reply) for reply in url.replies])
+                await self._slack.changes.until(lambda: len(url.replies) >= count, timeout)
+        return GestureResult(answer is not None, answer or {}, [self._see(url.channel, reply) for reply in url.replies])
 
-    def _see(self, channel: str, reply: tuple[str, str]) -> Seen:
+    def _see(self, channel: str, reply: tuple[str, str]) -> VisibleMessage:
         kind, ts = reply
         if kind == "ephemeral":
-            return see_ephemeral(self._workspace.ephemerals[ts], BOT)
-        return see_message(self._workspace, self._workspace.message(channel, ts))
+            return visible_ephemeral(self._workspace.ephemerals[ts], BOT)
+        return visible_message(self._workspace, self._workspace.message(channel, ts))

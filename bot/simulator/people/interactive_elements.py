@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.simulator.people.view_state import state_of
-from bot.simulator.slack_errors import Refusal
-from bot.simulator.slack_json import message_shape
+from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Channel, Json, Message
 from bot.simulator.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Target:
+class ClickTarget:
     """A message as it can be clicked; an ephemeral one has no `message`."""
 
     channel: Channel
@@ -28,20 +28,22 @@ class Target:
         return about | ({"thread_ts": self.thread_ts} if self.thread_ts else {})
 
 
-def find_target(workspace: Workspace, user: str, ts: str) -> Target:
-    """The message or ephemeral with this ts, as far as the person can see it; Refusal `message_not_found` otherwise."""
+def find_target(workspace: Workspace, user: str, ts: str) -> ClickTarget:
+    """The message or ephemeral with this ts, if the person can see it, else raise SlackError."""
     if ephemeral := workspace.ephemerals.get(ts):
         if ephemeral.user != user:
-            raise Refusal("message_not_found")
-        place = workspace.place(ephemeral.channel)
-        return Target(place, ts, ephemeral.blocks, ephemeral.thread_ts, None)
+            raise SlackError("message_not_found")
+        place = workspace.channel(ephemeral.channel)
+        return ClickTarget(place, ts, ephemeral.blocks, ephemeral.thread_ts, None)
     for place in workspace.channels.values():
         if ts in place.messages:
             if user not in place.members:
-                raise Refusal("not_in_channel")
+                raise SlackError("not_in_channel")
             message = workspace.message(place.id, ts)
-            return Target(place, ts, message_shape(workspace, message).get("blocks", []), message.thread_ts, message)
-    raise Refusal("message_not_found")
+            return ClickTarget(
+                place, ts, message_json(workspace, message).get("blocks", []), message.thread_ts, message
+            )
+    raise SlackError("message_not_found")
 
 
 def listed(block: Json, key: str) -> list[Any]:
@@ -50,26 +52,26 @@ def listed(block: Json, key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def pressable(blocks: list[Any]) -> Iterator[tuple[Json, str]]:
+def clickable_elements(blocks: list[Any]) -> Iterator[tuple[Json, str]]:
     """Everything that can be pressed, with the block_id of where it stands; cards and containers are looked into."""
     for block in blocks:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "carousel":
-            yield from pressable(listed(block, "elements"))
+            yield from clickable_elements(listed(block, "elements"))
             continue
         for element in (*listed(block, "elements"), block.get("accessory"), *listed(block, "actions")):
             if isinstance(element, dict) and "action_id" in element:
                 yield element, block.get("block_id", "")
-        yield from pressable(listed(block, "blocks"))
+        yield from clickable_elements(listed(block, "blocks"))
 
 
 def find_element(blocks: list[Json], user: str, action_id: str, value: str | None) -> tuple[Json, str]:
     """The element the person presses; a button only when it is shown to them and `value`, if given, is its own.
 
-    Raises Refusal `no_such_button`.
+    Raises SlackError `no_such_button`.
     """
-    for element, block_id in pressable(blocks):
+    for element, block_id in clickable_elements(blocks):
         if element["action_id"] != action_id or user not in element.get("visible_to_user_ids", (user,)):
             continue
         if element["type"] == "button" and value not in (None, element.get("value")):
@@ -79,7 +81,7 @@ def find_element(blocks: list[Json], user: str, action_id: str, value: str | Non
         if element["type"] in ("button", "icon_button"):
             return element, block_id
         return state_of(element, value) | {"action_id": action_id}, block_id
-    raise Refusal("no_such_button", action_id)
+    raise SlackError("no_such_button", action_id)
 
 
 def action_of(element: Json, block_id: str, at: str) -> Json:

@@ -5,20 +5,20 @@ import secrets
 from collections.abc import Iterable
 from typing import Any
 
-from bot.simulator.rules.typed_text import as_slack_sends
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
-from bot.simulator.slack_json import message_shape
+from bot.simulator.rules.typed_text import encode_typed_text
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Channel, Json, Message
 from bot.simulator.workspace import BOT
 
 
-class Writing:
-    """Gestures that change messages; each raises Refusal when Slack would not offer it."""
+class MessageGestures:
+    """Gestures that change messages; each raises SlackError when Slack would not offer it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._workspace = desk.workspace
+    def __init__(self, slack: SimulatedSlack) -> None:
+        self._slack = slack
+        self._workspace = slack.workspace
 
     async def say(
         self,
@@ -49,7 +49,7 @@ class Writing:
             client_msg_id=secrets.token_hex(16),
         )
         if BOT in place.members and (place.kind == "im" or f"<@{BOT}" in message.text):
-            self._desk.signs.asked(channel, message.root)
+            self._slack.first_responses.asked(channel, message.root)
         return self._show(message)
 
     async def bot_says(
@@ -63,8 +63,8 @@ class Writing:
         """Write as another bot, with Slack's own markup; `subtype="bot_message"` is the older shape. Its ts."""
         person = self._workspace.person(user)
         if person.bot_id is None or user == BOT:
-            raise Refusal("not_a_bot")
-        place = self._workspace.place(channel)
+            raise SlackError("not_a_bot")
+        place = self._workspace.channel(channel)
         if thread_ts:
             self._workspace.thread_root(channel, thread_ts)
         ts = self._workspace.next_ts()
@@ -73,38 +73,38 @@ class Writing:
     async def edit(self, user: str, channel: str, ts: str, text: str) -> None:
         """Change a message of one's own; a mention that is new in it is an `app_mention` as well."""
         message = self._own(user, channel, ts)
-        previous = message_shape(self._workspace, message)
+        previous = message_json(self._workspace, message)
         was_named = f"<@{BOT}" in message.text
         message.text = self.typed(user, text)
         message.edited = {"user": user, "ts": self._workspace.next_ts()}
         is_named = f"<@{BOT}" in message.text
-        self._desk.announcer.changed(message, previous, mention_is_new=is_named and not was_named)
-        self._desk.changes.tell("message", channel, ts)
+        self._slack.events.message_changed(message, previous, mention_is_new=is_named and not was_named)
+        self._slack.changes.notify("message", channel, ts)
 
     async def delete(self, user: str, channel: str, ts: str) -> None:
         """Take a message of one's own back; the root of a thread with replies leaves a tombstone."""
         message = self._own(user, channel, ts)
-        previous = message_shape(self._workspace, message)
+        previous = message_json(self._workspace, message)
         if self._workspace.has_replies(message):
             message.text, message.subtype, message.user = "This message was deleted.", "tombstone", "USLACKBOT"
             message.blocks, message.files, message.attachments = [], [], []
-            self._desk.announcer.changed(message, previous)
+            self._slack.events.message_changed(message, previous)
         else:
             self._workspace.remove_message(message)
-            self._desk.announcer.deleted(message, previous)
-        self._desk.changes.tell("message", channel, ts)
+            self._slack.events.message_deleted(message, previous)
+        self._slack.changes.notify("message", channel, ts)
 
     async def unfurl(self, channel: str, ts: str, url: str = "https://example.com", title: str = "Example") -> None:
         """Slack adds a preview to a message: it changed, but nobody edited it (slack.md §5.3)."""
         message = self._workspace.message(channel, ts)
-        previous = message_shape(self._workspace, message)
+        previous = message_json(self._workspace, message)
         message.attachments = [*message.attachments, {"from_url": url, "title": title, "id": 1}]
-        self._desk.announcer.changed(message, previous)
-        self._desk.changes.tell("message", channel, ts)
+        self._slack.events.message_changed(message, previous)
+        self._slack.changes.notify("message", channel, ts)
 
     async def join(self, user: str, channel: str) -> None:
         """Someone, perhaps the bot, comes into a channel."""
-        place = self._workspace.place(channel)
+        place = self._workspace.channel(channel)
         person = self._workspace.person(user)
         place.members.add(user)
         subtype = "group_join" if place.kind == "group" else "channel_join"
@@ -114,7 +114,7 @@ class Writing:
 
     async def leave(self, user: str, channel: str) -> None:
         """Someone, perhaps the bot, leaves a channel."""
-        place = self._workspace.place(channel)
+        place = self._workspace.channel(channel)
         ts = self._workspace.next_ts()
         self._show(Message(place.id, ts, user, f"<@{user}> has left the channel", subtype="channel_leave"))
         place.members.discard(user)
@@ -125,43 +125,43 @@ class Writing:
         event = {"type": type, **fields}
         event.setdefault("event_ts", self._workspace.next_ts())
         channel = fields.get("channel")
-        return str(self._desk.announcer.event(event, channel if isinstance(channel, str) else None)["event_id"])
+        return str(self._slack.events.publish(event, channel if isinstance(channel, str) else None)["event_id"])
 
     def typed(self, user: str, text: str) -> str:
         """What Slack makes of the text when this person types it: they can name every channel that they can see."""
         people = {person.name.lower(): person.id for person in self._workspace.people.values()}
         seen = [c for c in self._workspace.channels.values() if c.name and (c.kind == "channel" or user in c.members)]
-        return as_slack_sends(text, people, {channel.name: channel.id for channel in seen})
+        return encode_typed_text(text, people, {channel.name: channel.id for channel in seen})
 
     def _show(self, message: Message) -> str:
         self._workspace.add_message(message)
-        self._desk.announcer.posted(message)
-        self._desk.changes.tell("message", message.channel, message.ts)
+        self._slack.events.message_posted(message)
+        self._slack.changes.notify("message", message.channel, message.ts)
         return message.ts
 
     def _place(self, user: str, channel: str) -> Channel:
-        place = self._workspace.place(channel)
+        place = self._workspace.channel(channel)
         self._workspace.person(user)
         if user not in place.members:
-            raise Refusal("not_in_channel")
+            raise SlackError("not_in_channel")
         return place
 
     def _own(self, user: str, channel: str, ts: str) -> Message:
         message = self._workspace.message(channel, ts)
         if message.user != user:
-            raise Refusal("cant_update_message")
+            raise SlackError("cant_update_message")
         return message
 
     def _member_event(self, kind: str, place: Channel, team: str, user: str) -> None:
-        if self._desk.announcer.subscribed(kind):
+        if self._slack.events.subscribed(kind):
             letter = "C" if place.kind == "channel" else "G"
             event = {"type": kind, "user": user, "channel": place.id, "channel_type": letter, "team": team}
-            self._desk.announcer.event({**event, "event_ts": self._workspace.next_ts()}, place.id)
+            self._slack.events.publish({**event, "event_ts": self._workspace.next_ts()}, place.id)
 
     def _upload(self, user: str, file: Json) -> Json:
         content = base64.b64decode(file["base64"]) if "base64" in file else str(file.get("content", "")).encode()
         file_id = f"F0{secrets.token_hex(4).upper()}"
-        url = f"{self._desk.base_url}/files/{file_id}/{file['name']}"
+        url = f"{self._slack.base_url}/files/{file_id}/{file['name']}"
         shape = {
             "id": file_id,
             "name": file["name"],

@@ -2,61 +2,61 @@
 
 from bot.simulator.events.slack_payloads import interaction
 from bot.simulator.events.socket_mode import SocketMode
-from bot.simulator.people.answers import Answer
+from bot.simulator.people.answers import GestureResult
 from bot.simulator.people.interactive_elements import action_of, find_element
 from bot.simulator.people.view_state import fill
 from bot.simulator.rules.block_rules import check_view
 from bot.simulator.rules.slack_limits import VIEW_STACK
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.slack_errors import Refusal
-from bot.simulator.slack_json import view_shape
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_json import view_json
 from bot.simulator.slack_records import Json, View
 
 
-class Modals:
-    """Gestures inside a modal; each raises Refusal `no_view_open` when there is none."""
+class ModalGestures:
+    """Gestures inside a modal; each raises SlackError `no_view_open` when there is none."""
 
-    def __init__(self, desk: Desk, sockets: SocketMode) -> None:
-        self._desk = desk
-        self._workspace = desk.workspace
+    def __init__(self, slack: SimulatedSlack, sockets: SocketMode) -> None:
+        self._slack = slack
+        self._workspace = slack.workspace
         self._sockets = sockets
-        self._team = {"id": desk.settings.team_id, "domain": desk.settings.team_domain}
+        self._team = {"id": slack.settings.team_id, "domain": slack.settings.team_domain}
 
-    async def submit_view(self, user: str, values: Json | None = None) -> Answer:
+    async def submit_view(self, user: str, values: Json | None = None) -> GestureResult:
         """Submit the topmost modal with these values, by block_id or action_id; others keep what stands in them.
 
-        Raises Refusal `missing_input` as Slack's client would.
+        Raises SlackError `missing_input` as Slack's client would.
         """
         view = self._top(user)
-        shape = view_shape(self._workspace, view) | {"state": {"values": fill(view.content, values or {})}}
+        shape = view_json(self._workspace, view) | {"state": {"values": fill(view.content, values or {})}}
         payload = self._payload("view_submission", user) | {"view": shape, "response_urls": []}
         answer = await self._sockets.send_gesture("interactive", payload, wants_answer=True)
         if answer is not None:
             self._obey(user, view, answer)
-        return Answer(answer is not None, answer or {})
+        return GestureResult(answer is not None, answer or {})
 
-    async def close_view(self, user: str) -> Answer:
+    async def close_view(self, user: str) -> GestureResult:
         """Close the topmost modal; the app hears of it when it asked to (`notify_on_close`)."""
         view = self._top(user)
         self._workspace.modals[user].remove(view)
-        self._desk.changes.tell("view", user, view.id)
+        self._slack.changes.notify("view", user, view.id)
         if not view.content.get("notify_on_close"):
-            return Answer(acked=True)
-        payload = self._payload("view_closed", user) | {"view": view_shape(self._workspace, view), "is_cleared": False}
+            return GestureResult(acked=True)
+        payload = self._payload("view_closed", user) | {"view": view_json(self._workspace, view), "is_cleared": False}
         answer = await self._sockets.send_gesture("interactive", payload, wants_answer=False)
-        return Answer(answer is not None, answer or {})
+        return GestureResult(answer is not None, answer or {})
 
-    async def click_view(self, user: str, action_id: str, value: str | None = None) -> Answer:
+    async def click_view(self, user: str, action_id: str, value: str | None = None) -> GestureResult:
         """Press a button or choose an option inside the topmost modal; there is no response_url."""
         view = self._top(user)
         element, block_id = find_element(view.content["blocks"], user, action_id, value)
         payload = self._payload("block_actions", user) | {
             "container": {"type": "view", "view_id": view.id},
-            "view": view_shape(self._workspace, view),
+            "view": view_json(self._workspace, view),
             "actions": [action_of(element, block_id, self._workspace.next_ts())],
         }
         answer = await self._sockets.send_gesture("interactive", payload, wants_answer=False)
-        return Answer(answer is not None, answer or {})
+        return GestureResult(answer is not None, answer or {})
 
     def _payload(self, kind: str, user: str) -> Json:
         payload = interaction(kind, self._workspace.person(user), self._team)
@@ -65,7 +65,7 @@ class Modals:
     def _top(self, user: str) -> View:
         stack = self._workspace.modals.get(user)
         if not stack:
-            raise Refusal("no_view_open")
+            raise SlackError("no_view_open")
         return stack[-1]
 
     def _obey(self, user: str, view: View, answer: Json) -> None:
@@ -80,10 +80,10 @@ class Modals:
             view.content, view.hash = answer["view"], self._workspace.new_hash()
         elif action == "push":
             if len(stack) >= VIEW_STACK:
-                raise Refusal("push_limit_reached")
+                raise SlackError("push_limit_reached")
             stack.append(self._workspace.new_view(user, answer["view"], stack[0].id))
         elif action == "clear":
             stack.clear()
         else:
             stack.remove(view)
-        self._desk.changes.tell("view", user, view.id)
+        self._slack.changes.notify("view", user, view.id)

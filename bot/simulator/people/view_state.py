@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json
 
 SINGLE = {
@@ -28,7 +28,7 @@ INITIAL = {
 def fill(content: Json, given: Mapping[str, Any]) -> Json:
     """The values of every input; `given` maps a block_id (or action_id) to text or to an option's value or values.
 
-    Raises Refusal `missing_input` for a required one left empty, as Slack's client would.
+    Raises SlackError `missing_input` for a required one left empty, as Slack's client would.
     """
     values: Json = {}
     for i, block in enumerate(content.get("blocks", ())):
@@ -40,7 +40,7 @@ def fill(content: Json, given: Mapping[str, Any]) -> Json:
         if isinstance(value, dict):
             value = value.get(action_id)
         if value in (None, "", []) and not block.get("optional"):
-            raise Refusal("missing_input", f"{block_id}/{action_id}")
+            raise SlackError("missing_input", f"{block_id}/{action_id}")
         values.setdefault(block_id, {})[action_id] = state_of(element, value)
     return values
 
@@ -69,9 +69,9 @@ def state_of(element: Json, value: Any) -> Json:
 
 
 def option(element: Json, value: str) -> Json:
-    """The option with this value; Refusal `no_such_option` otherwise."""
+    """The option with this value; SlackError `no_such_option` otherwise."""
     groups = [group["options"] for group in element.get("option_groups", ())] or [element.get("options", [])]
     for one in (one for options in groups for one in options):
         if one["value"] == value:
             return dict(one)
-    raise Refusal("no_such_option", str(value))
+    raise SlackError("no_such_option", str(value))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.simulator.people.interactive_elements import pressable
-from bot.simulator.slack_json import message_shape
+from bot.simulator.people.interactive_elements import clickable_elements
+from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Ephemeral, Json, Message
 from bot.simulator.workspace import Workspace
 
@@ -15,7 +15,7 @@ PARTS = ("title", "text", "fields", "elements", "rows", "blocks", "label", "capt
 
 
 @dataclass(frozen=True)
-class Button:
+class VisibleButton:
     """A button somebody may press."""
 
     action_id: str
@@ -29,7 +29,7 @@ class Button:
 
 
 @dataclass(frozen=True)
-class Task:
+class VisibleTask:
     """A task card as it stands."""
 
     id: str
@@ -40,7 +40,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class VisibleMessage:
     """A message as a person sees it: `text` is everything readable but cards and buttons, `fallback` the text field."""
 
     channel: str
@@ -52,8 +52,8 @@ class Seen:
     is_bot: bool
     format: str
     blocks: list[Json] = field(default_factory=list)
-    buttons: list[Button] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
+    buttons: list[VisibleButton] = field(default_factory=list)
+    tasks: list[VisibleTask] = field(default_factory=list)
     plan_title: str = ""
     streaming_state: str | None = None
     edited: bool = False
@@ -63,7 +63,7 @@ class Seen:
     files: list[Json] = field(default_factory=list)
     reply_count: int = 0
 
-    def button(self, action_id: str) -> Button:
+    def button(self, action_id: str) -> VisibleButton:
         """The button with this action_id; raises LookupError when there is none."""
         for button in self.buttons:
             if button.action_id == action_id:
@@ -71,12 +71,12 @@ class Seen:
         raise LookupError(f"no button {action_id!r} among {[button.action_id for button in self.buttons]}")
 
 
-def see_message(workspace: Workspace, message: Message) -> Seen:
+def visible_message(workspace: Workspace, message: Message) -> VisibleMessage:
     """A message of a channel."""
-    shape = message_shape(workspace, workspace.aged(message), with_metadata=True)
+    shape = message_json(workspace, workspace.expire_stream(message), with_metadata=True)
     blocks = shape.get("blocks", [])
     plans = [block for block in blocks if block["type"] == "plan"]
-    return Seen(
+    return VisibleMessage(
         channel=message.channel,
         ts=message.ts,
         user=message.user,
@@ -87,7 +87,7 @@ def see_message(workspace: Workspace, message: Message) -> Seen:
         format="markdown" if message.stream else message.format,
         blocks=blocks,
         buttons=list(buttons(blocks)),
-        tasks=[see_task(block) for block in cards(blocks)],
+        tasks=[visible_task(block) for block in cards(blocks)],
         plan_title=plans[0]["title"] if plans else "",
         streaming_state=shape.get("streaming_state"),
         edited=message.edited is not None,
@@ -98,9 +98,9 @@ def see_message(workspace: Workspace, message: Message) -> Seen:
     )
 
 
-def see_ephemeral(ephemeral: Ephemeral, author: str) -> Seen:
+def visible_ephemeral(ephemeral: Ephemeral, author: str) -> VisibleMessage:
     """A message for one person only."""
-    return Seen(
+    return VisibleMessage(
         channel=ephemeral.channel,
         ts=ephemeral.ts,
         user=author,
@@ -147,17 +147,17 @@ def inner_pieces(value: Json) -> Iterator[str]:
             yield inner
 
 
-def buttons(blocks: Any) -> Iterator[Button]:
+def buttons(blocks: Any) -> Iterator[VisibleButton]:
     """Every button of the blocks, with the block it stands in."""
-    for element, block_id in pressable(blocks):
+    for element, block_id in clickable_elements(blocks):
         if element.get("type") in ("button", "icon_button"):
-            yield see_button(element, block_id)
+            yield visible_button(element, block_id)
 
 
-def see_button(element: Json, block_id: str) -> Button:
+def visible_button(element: Json, block_id: str) -> VisibleButton:
     """One button."""
     visible = element.get("visible_to_user_ids")
-    return Button(
+    return VisibleButton(
         action_id=element.get("action_id", ""),
         text=element["text"]["text"],
         value=element.get("value"),
@@ -178,7 +178,7 @@ def cards(blocks: Any) -> Iterator[Json]:
             yield from block["tasks"]
 
 
-def see_task(card: Json) -> Task:
+def visible_task(card: Json) -> VisibleTask:
     """One task card."""
     details, output = (readable((card.get(key) or {}).get("elements")) for key in ("details", "output"))
-    return Task(card["task_id"], card["title"], card["status"], details, output)
+    return VisibleTask(card["task_id"], card["title"], card["status"], details, output)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from bot.simulator.rules import slack_limits as limits
-from bot.simulator.rules.element_rules import INPUTS, SELECTS, Findings, check_element, check_image
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.rules.element_rules import INPUTS, SELECTS, BlockProblems, check_element, check_image
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json
 
 MESSAGE, MODAL, HOME = "message", "modal", "home"
@@ -15,7 +15,7 @@ CHARTS = ("pie", "bar", "area", "line")
 STATUSES = ("pending", "in_progress", "complete", "error")
 
 
-def section(found: Findings, block: Json, at: str) -> None:
+def section(found: BlockProblems, block: Json, at: str) -> None:
     """Text, fields, and perhaps one element beside them."""
     if block.get("text") is None and block.get("fields") is None:
         found.add("missing required field: text", at)
@@ -27,17 +27,17 @@ def section(found: Findings, block: Json, at: str) -> None:
         check_element(found, block["accessory"], (*ACTORS, *SELECTS, "image"), f"{at}/accessory")
 
 
-def header(found: Findings, block: Json, at: str) -> None:
+def header(found: BlockProblems, block: Json, at: str) -> None:
     """One line of plain text."""
     found.text(block, "text", limits.HEADER_TEXT, at)
 
 
-def divider(found: Findings, block: Json, at: str) -> None:
+def divider(found: BlockProblems, block: Json, at: str) -> None:
     """A line."""
     del found, block, at  # nothing to check
 
 
-def context(found: Findings, block: Json, at: str) -> None:
+def context(found: BlockProblems, block: Json, at: str) -> None:
     """Small texts and images."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CONTEXT_ELEMENTS), at)):
         check_element(found, element, ("image", "mrkdwn", "plain_text"), f"{at}/elements/{i}")
@@ -45,26 +45,26 @@ def context(found: Findings, block: Json, at: str) -> None:
             found.string(element, "text", limits.FIELD_TEXT, f"{at}/elements/{i}", required=True)
 
 
-def actions(found: Findings, block: Json, at: str) -> None:
+def actions(found: BlockProblems, block: Json, at: str) -> None:
     """Buttons and menus."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.ACTIONS_ELEMENTS), at)):
         check_element(found, element, (*ACTORS, *SELECTS), f"{at}/elements/{i}")
 
 
-def context_actions(found: Findings, block: Json, at: str) -> None:
+def context_actions(found: BlockProblems, block: Json, at: str) -> None:
     """Feedback and icon buttons."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CONTEXT_ACTIONS_ELEMENTS), at)):
         check_element(found, element, ("feedback_buttons", "icon_button"), f"{at}/elements/{i}")
 
 
-def input_block(found: Findings, block: Json, at: str) -> None:
+def input_block(found: BlockProblems, block: Json, at: str) -> None:
     """A labelled field."""
     found.text(block, "label", limits.LABEL, at)
     found.text(block, "hint", limits.LABEL, at, required=False)
     check_element(found, block.get("element"), (*INPUTS, *SELECTS), f"{at}/element")
 
 
-def rich_text(found: Findings, block: Json, at: str) -> None:
+def rich_text(found: BlockProblems, block: Json, at: str) -> None:
     """Text as the editor of Slack writes it."""
     kinds = ("rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted")
     for i, element in enumerate(found.items(block, "elements", (1, 1_000), at)):
@@ -72,12 +72,12 @@ def rich_text(found: Findings, block: Json, at: str) -> None:
             found.add("unsupported rich text element", f"{at}/elements/{i}")
 
 
-def markdown(found: Findings, block: Json, at: str) -> None:
+def markdown(found: BlockProblems, block: Json, at: str) -> None:
     """Standard Markdown."""
     found.string(block, "text", limits.MARKDOWN_BLOCKS, at, required=True)
 
 
-def table(found: Findings, block: Json, at: str) -> None:
+def table(found: BlockProblems, block: Json, at: str) -> None:
     """Rows of cells."""
     for i, row in enumerate(found.items(block, "rows", (1, limits.TABLE_ROWS), at)):
         if not isinstance(row, list) or not 1 <= len(row) <= limits.TABLE_CELLS:
@@ -88,7 +88,7 @@ def table(found: Findings, block: Json, at: str) -> None:
                 found.add("unsupported cell type", f"{at}/rows/{i}/{j}")
 
 
-def data_table(found: Findings, block: Json, at: str) -> None:
+def data_table(found: BlockProblems, block: Json, at: str) -> None:
     """A captioned table, its first row the header."""
     found.string(block, "caption", limits.SECTION_TEXT, at, required=True)
     rows = found.items(block, "rows", (2, 101), at)
@@ -97,7 +97,7 @@ def data_table(found: Findings, block: Json, at: str) -> None:
         found.add(f"rows must have equal lengths of at most {limits.TABLE_CELLS}", f"{at}/rows")
 
 
-def data_visualization(found: Findings, block: Json, at: str) -> None:
+def data_visualization(found: BlockProblems, block: Json, at: str) -> None:
     """A chart."""
     found.string(block, "title", 50, at)
     chart = block.get("chart")
@@ -105,7 +105,7 @@ def data_visualization(found: Findings, block: Json, at: str) -> None:
         found.add("must be a chart", f"{at}/chart")
 
 
-def task_card(found: Findings, block: Json, at: str) -> None:
+def task_card(found: BlockProblems, block: Json, at: str) -> None:
     """One step of a task."""
     found.string(block, "task_id", limits.CHUNK_TEXT, at, required=True)
     found.string(block, "title", limits.CHUNK_TEXT, at, required=True)
@@ -116,14 +116,14 @@ def task_card(found: Findings, block: Json, at: str) -> None:
             found.add("must be a rich_text object", f"{at}/{key}")
 
 
-def plan(found: Findings, block: Json, at: str) -> None:
+def plan(found: BlockProblems, block: Json, at: str) -> None:
     """A title and its task cards."""
     found.string(block, "title", limits.CHUNK_TEXT, at, required=True)
     for i, task in enumerate(found.items(block, "tasks", (0, limits.MESSAGE_BLOCKS), at)):
         task_card(found, task if isinstance(task, dict) else {}, f"{at}/tasks/{i}")
 
 
-def card(found: Findings, block: Json, at: str) -> None:
+def card(found: BlockProblems, block: Json, at: str) -> None:
     """A card with at least one thing to see."""
     if not any(block.get(key) for key in ("hero_image", "title", "actions", "body")):
         found.add("needs one of hero_image, title, actions, body", at)
@@ -133,24 +133,24 @@ def card(found: Findings, block: Json, at: str) -> None:
         check_element(found, element, ("button",), f"{at}/actions/{i}")
 
 
-def carousel(found: Findings, block: Json, at: str) -> None:
+def carousel(found: BlockProblems, block: Json, at: str) -> None:
     """Cards side by side."""
     for i, element in enumerate(found.items(block, "elements", (1, limits.CARDS), at)):
         card(found, element if isinstance(element, dict) else {}, f"{at}/elements/{i}")
 
 
-def container(found: Findings, block: Json, at: str) -> None:
+def container(found: BlockProblems, block: Json, at: str) -> None:
     """Blocks inside a frame."""
     inner = found.items(block, "blocks", (1, limits.CONTAINER_BLOCKS), at)
     check_each(found, inner, MESSAGE, f"{at}/blocks")
 
 
-def alert(found: Findings, block: Json, at: str) -> None:
+def alert(found: BlockProblems, block: Json, at: str) -> None:
     """A notice in a modal."""
     found.text(block, "text", limits.ALERT_TEXT, at, plain=False)
 
 
-Rule = Callable[[Findings, Json, str], None]
+Rule = Callable[[BlockProblems, Json, str], None]
 EVERYWHERE = (MESSAGE, MODAL, HOME)
 BLOCKS: dict[str, tuple[Rule, tuple[str, ...]]] = {
     "section": (section, EVERYWHERE),
@@ -191,7 +191,7 @@ KEYS = {
 }
 
 
-def check_keys(found: Findings, block: Json, at: str) -> None:
+def check_keys(found: BlockProblems, block: Json, at: str) -> None:
     """Nothing is null, and in the older blocks nothing is unknown."""
     for key in block:
         if block[key] is None:
@@ -200,7 +200,7 @@ def check_keys(found: Findings, block: Json, at: str) -> None:
             found.add(f"invalid additional property: {key}", at)
 
 
-def check_each(found: Findings, blocks: Iterable[Any], surface: str, at: str) -> None:
+def check_each(found: BlockProblems, blocks: Iterable[Any], surface: str, at: str) -> None:
     """Every block of a list by its own rule."""
     for i, block in enumerate(blocks):
         here = f"{at}/{i}"
@@ -224,8 +224,8 @@ def text_length(value: Any) -> int:
 
 
 def check_blocks(blocks: list[Any], surface: str = MESSAGE) -> None:
-    """Refuse what Slack would: Refusal `invalid_blocks` with pointers, or `msg_blocks_too_long` (slack.md §4.3)."""
-    found = Findings()
+    """Refuse what Slack would: SlackError `invalid_blocks` with pointers, or `msg_blocks_too_long` (slack.md §4.3)."""
+    found = BlockProblems()
     most = limits.MESSAGE_BLOCKS if surface == MESSAGE else limits.VIEW_BLOCKS
     if len(blocks) > most:
         found.add(f"no more than {most} items allowed", "/blocks")
@@ -236,20 +236,20 @@ def check_blocks(blocks: list[Any], surface: str = MESSAGE) -> None:
     ):
         found.add("only one table per message", "/blocks")
     if found.problems:
-        raise Refusal("invalid_blocks", *found.problems)
+        raise SlackError("invalid_blocks", *found.problems)
     if surface != MESSAGE:
         return
     marked = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
     if marked > limits.MARKDOWN_BLOCKS or text_length(blocks) > limits.BLOCKS_TEXT:
-        raise Refusal("msg_blocks_too_long")
+        raise SlackError("msg_blocks_too_long")
 
 
 def check_view(view: Json) -> None:
-    """Refuse a modal or home tab Slack would refuse: Refusal `invalid_arguments` with pointers (slack.md §4.2)."""
-    found = Findings()
+    """Refuse a modal or home tab Slack would refuse: SlackError `invalid_arguments` with pointers (slack.md §4.2)."""
+    found = BlockProblems()
     kind = view.get("type")
     if kind not in (MODAL, HOME):
-        raise Refusal("invalid_arguments", "unsupported view type [json-pointer:/view/type]")
+        raise SlackError("invalid_arguments", "unsupported view type [json-pointer:/view/type]")
     if kind == MODAL:
         found.text(view, "title", limits.VIEW_TITLE, "/view")
         found.text(view, "submit", limits.VIEW_TITLE, "/view", required=False)
@@ -267,4 +267,4 @@ def check_view(view: Json) -> None:
     if kind == MODAL and takes_input and view.get("submit") is None:
         found.add("submit is required when an input block is present", "/view/submit")
     if found.problems:
-        raise Refusal("invalid_arguments", *found.problems)
+        raise SlackError("invalid_arguments", *found.problems)

@@ -12,7 +12,7 @@ SELECTS = (*PICKERS, *(f"multi_{name}" for name in PICKERS))
 STYLES = ("primary", "danger")
 
 
-class Findings:
+class BlockProblems:
     """What is wrong with a payload, each finding with a JSON pointer to its place."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Findings:
         return value[:high]
 
 
-def check_confirm(found: Findings, element: Json, at: str) -> None:
+def check_confirm(found: BlockProblems, element: Json, at: str) -> None:
     """A confirmation dialog."""
     confirm = element.get("confirm")
     if confirm is None:
@@ -88,7 +88,7 @@ def check_confirm(found: Findings, element: Json, at: str) -> None:
     found.text(confirm, "deny", limits.CONFIRM_BUTTON, at)
 
 
-def check_button(found: Findings, element: Json, at: str) -> None:
+def check_button(found: BlockProblems, element: Json, at: str) -> None:
     """A button."""
     found.text(element, "text", limits.BUTTON_TEXT, at)
     found.string(element, "value", limits.BUTTON_VALUE, at)
@@ -99,7 +99,7 @@ def check_button(found: Findings, element: Json, at: str) -> None:
     check_confirm(found, element, at)
 
 
-def check_options(found: Findings, element: Json, at: str) -> None:
+def check_options(found: BlockProblems, element: Json, at: str) -> None:
     """A menu, with its options where it brings them along."""
     if element["type"] in ("static_select", "multi_static_select") and "option_groups" not in element:
         check_option_list(found, element, limits.OPTIONS, at)
@@ -107,13 +107,13 @@ def check_options(found: Findings, element: Json, at: str) -> None:
     check_confirm(found, element, at)
 
 
-def check_overflow(found: Findings, element: Json, at: str) -> None:
+def check_overflow(found: BlockProblems, element: Json, at: str) -> None:
     """An overflow menu."""
     check_option_list(found, element, limits.OVERFLOW_OPTIONS, at)
     check_confirm(found, element, at)
 
 
-def check_option_list(found: Findings, element: Json, most: int, at: str) -> None:
+def check_option_list(found: BlockProblems, element: Json, most: int, at: str) -> None:
     """Options with their texts and values."""
     for i, option in enumerate(found.items(element, "options", (1, most), at)):
         here = f"{at}/options/{i}"
@@ -124,7 +124,7 @@ def check_option_list(found: Findings, element: Json, most: int, at: str) -> Non
         found.string(option, "value", limits.OPTION_VALUE, here, required=True)
 
 
-def check_feedback(found: Findings, element: Json, at: str) -> None:
+def check_feedback(found: BlockProblems, element: Json, at: str) -> None:
     """A pair of feedback buttons."""
     for key in ("positive_button", "negative_button"):
         button = element.get(key)
@@ -135,7 +135,7 @@ def check_feedback(found: Findings, element: Json, at: str) -> None:
         found.string(button, "value", limits.BUTTON_VALUE, f"{at}/{key}", required=True)
 
 
-def check_icon_button(found: Findings, element: Json, at: str) -> None:
+def check_icon_button(found: BlockProblems, element: Json, at: str) -> None:
     """An icon button."""
     found.string(element, "icon", 100, at, required=True)
     found.text(element, "text", limits.BUTTON_TEXT, at)
@@ -143,14 +143,14 @@ def check_icon_button(found: Findings, element: Json, at: str) -> None:
     check_confirm(found, element, at)
 
 
-def check_field(found: Findings, element: Json, at: str) -> None:
+def check_field(found: BlockProblems, element: Json, at: str) -> None:
     """An input field."""
     found.text(element, "placeholder", limits.PLACEHOLDER, at, required=False)
     if element["type"] in ("checkboxes", "radio_buttons"):
         check_option_list(found, element, 10, at)
 
 
-def check_image(found: Findings, element: Json, at: str) -> None:
+def check_image(found: BlockProblems, element: Json, at: str) -> None:
     """An image, as a block or as an element."""
     found.string(element, "alt_text", limits.IMAGE_ALT, at, required=True)
     found.string(element, "image_url", limits.IMAGE_URL, at, required="slack_file" not in element)
@@ -169,7 +169,7 @@ ELEMENTS = {
 }
 
 
-def check_element(found: Findings, element: Any, allowed: tuple[str, ...], at: str) -> None:
+def check_element(found: BlockProblems, element: Any, allowed: tuple[str, ...], at: str) -> None:
     """An element of one of the allowed types, with an action_id of its own when it acts."""
     kind = element.get("type") if isinstance(element, dict) else None
     if kind not in allowed:

@@ -17,7 +17,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def as_slack_sends(typed: str, names: Mapping[str, str], places: Mapping[str, str] = NOBODY) -> str:
+def encode_typed_text(typed: str, names: Mapping[str, str], places: Mapping[str, str] = NOBODY) -> str:
     """The text of the event for what was typed; the maps lead from lower-case names to ids of users and channels."""
     parts = CODE.split(typed)
     return "".join(escaped(part) if i % 2 else between_tokens(part, names, places) for i, part in enumerate(parts))

@@ -1,15 +1,15 @@
 """What a test lets go wrong."""
 
 from bot.simulator.api.faults_and_rate_limits import Fault, Faults
-from bot.simulator.change_notifier import Changes
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.workspace import Workspace
 
 
-class Trouble:
+class FailureControls:
     """Faults of the next calls, and time that passes."""
 
-    def __init__(self, faults: Faults, workspace: Workspace, changes: Changes) -> None:
+    def __init__(self, faults: Faults, workspace: Workspace, changes: ChangeNotifier) -> None:
         self._faults = faults
         self._workspace = workspace
         self._changes = changes
@@ -41,7 +41,7 @@ class Trouble:
     async def advance(self, seconds: float) -> None:
         """Let time pass for Slack: streams, triggers, response addresses and statuses grow old."""
         self._workspace.advance(seconds)
-        self._changes.tell("time")
+        self._changes.notify("time")
 
     async def age_stream(self, ts: str, seconds: float) -> None:
         """Let one stream have begun so many seconds earlier."""
@@ -49,10 +49,10 @@ class Trouble:
             message = place.messages.get(ts)
             if message and message.stream:
                 message.stream.started -= seconds
-                self._workspace.aged(message)
-                self._changes.tell("message", place.id, ts)
+                self._workspace.expire_stream(message)
+                self._changes.notify("message", place.id, ts)
                 return
-        raise Refusal("message_not_found")
+        raise SlackError("message_not_found")
 
     async def expire_stream(self, ts: str) -> None:
         """End one stream as Slack does after its five minutes."""

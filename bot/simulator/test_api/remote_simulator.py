@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 
 T = TypeVar("T")
 CALL_SECONDS = 90.0
@@ -33,13 +33,13 @@ class RemoteSimulator:
             self._http = None
 
     async def do(self, verb: str, **arguments: Any) -> Any:
-        """Carry out one verb; raises Refusal as the simulator does, aiohttp.ClientError when it cannot be reached."""
+        """Carry out one verb; raises SlackError as the simulator does, aiohttp.ClientError if unreachable."""
         if self._http is None:
             raise RuntimeError("use `async with`")
         async with self._http.post(f"{self.url}/control/{verb}", json=arguments) as response:
             body = await response.json()
         if not body["ok"]:
-            raise Refusal(body["error"], *body.get("messages", ()))
+            raise SlackError(body["error"], *body.get("messages", ()))
         return body["result"]
 
     async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 10.0) -> T:

@@ -7,7 +7,7 @@ import pytest
 
 from bot.cli.doctor import examine
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings, installed_manifest
+from bot.simulator.simulator_settings import SimulatorSettings, installed_manifest
 from storage.migrate import HEAD
 from tests.bot.surroundings import Surroundings
 from tests.e2e.team import Team
@@ -82,7 +82,7 @@ async def test_missing_scopes_are_named(model: ScriptedModel, around: Surroundin
     manifest = installed_manifest()
     manifest["oauth_config"]["scopes"]["bot"].remove("groups:read")
     manifest["oauth_config"]["scopes"]["bot"].remove("users:read")
-    async with Simulator(Settings(manifest=manifest)) as sim:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim:
         around.set(**on(sim, OPENAI_BASE_URL=model.base_url))
         code, said = await report()
     assert (code, said["scopes"].partition(";")[0]) == (1, "fail missing groups:read, users:read")

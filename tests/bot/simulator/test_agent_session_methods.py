@@ -8,7 +8,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.bot.simulator.bolt_app import MANIFEST, refused
 
 
@@ -78,7 +78,7 @@ async def test_a_session_is_renamed_once_it_exists(sim: Simulator, client: Async
 async def test_without_the_stop_event_there_is_a_warning_and_no_stop_button() -> None:
     manifest = deepcopy(MANIFEST)
     manifest["settings"]["event_subscriptions"]["bot_events"].remove("agent_session_stopped")
-    async with Simulator(Settings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
         client = AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session)
         root = await sim.say("U0ANA", "C0GENERAL", "go")
         answer = await client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status="processing")
@@ -90,7 +90,7 @@ async def test_without_the_stop_event_there_is_a_warning_and_no_stop_button() ->
 async def test_an_app_that_is_no_agent_has_no_sessions() -> None:
     manifest = deepcopy(MANIFEST)
     del manifest["features"]["agent_view"]
-    async with Simulator(Settings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
         client = AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session)
         root = await sim.say("U0ANA", "C0GENERAL", "go")
         setting = client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status="active")

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from bot.simulator.api.api_method import FLAGS, LISTS, NUMBERS, OBJECTS, read_arguments
 from bot.simulator.api.web_api import METHODS
-from bot.simulator.change_notifier import Changes
-from bot.simulator.events.event_publisher import Announcer
-from bot.simulator.people.visible_messages import see_message
-from bot.simulator.simulated_slack import Desk
-from bot.simulator.simulator_settings import Settings, Switches, app_of
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.events.event_publisher import EventPublisher
+from bot.simulator.people.visible_messages import visible_message
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulator_settings import SimulatorSettings, Switches, app_of
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Message
-from bot.simulator.traffic_statistics import Signs
-from bot.simulator.workspace import BOT, Workspace, settle
+from bot.simulator.traffic_statistics import FirstResponseTimes
+from bot.simulator.workspace import BOT, Workspace, add_default_people_and_channels
 from tests.bot.simulator.bolt_app import MANIFEST
 
 
@@ -32,14 +32,22 @@ class Nobody:
         self.bodies.append(body)
 
 
-def desk() -> Desk:
-    """A desk with one thread: a person's root at 1.000000, the bot's reply at 2.000000."""
-    configured, app, switches = Settings(manifest=MANIFEST), app_of(MANIFEST), Switches()
+def slack() -> SimulatedSlack:
+    """A slack with one thread: a person's root at 1.000000, the bot's reply at 2.000000."""
+    configured, app, switches = SimulatorSettings(manifest=MANIFEST), app_of(MANIFEST), Switches()
     workspace = Workspace("T0SIM", app.name, lambda: 1_000.0, 300.0)
-    settle(workspace)
+    add_default_people_and_channels(workspace)
     workspace.add_message(Message("C0GENERAL", "1.000000", "U0ANA", "root"))
     workspace.add_message(Message("C0GENERAL", "2.000000", BOT, "x", bot_id="B0HERMES", thread_ts="1.000000"))
-    return Desk(configured, app, workspace, switches, Changes(), Announcer(workspace, app, switches, Nobody()), Signs())
+    return SimulatedSlack(
+        configured,
+        app,
+        workspace,
+        switches,
+        ChangeNotifier(),
+        EventPublisher(workspace, app, switches, Nobody()),
+        FirstResponseTimes(),
+    )
 
 
 IDS = ("C0GENERAL", "C0QUIET", "D0ANA", "U0ANA", "U0EXT", "T0SIM", "1.000000", "2.000000")
@@ -63,12 +71,12 @@ def arguments(name: str) -> st.SearchStrategy[dict[str, Any]]:
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_any_arguments_get_an_answer_or_a_refusal(name: str, data: st.DataObject) -> None:
-    raw, method, room = data.draw(arguments(name)), METHODS[name], desk()
-    with contextlib.suppress(Refusal):
+    raw, method, room = data.draw(arguments(name)), METHODS[name], slack()
+    with contextlib.suppress(SlackError):
         answer = method.run(room, read_arguments(raw, method.required, method.optional))
         json.dumps(answer)
         for message in room.workspace.channels["C0GENERAL"].messages.values():
-            see_message(room.workspace, message)
+            visible_message(room.workspace, message)
         return
     assert set(room.workspace.channels["C0GENERAL"].messages) == {"1.000000", "2.000000"}
 

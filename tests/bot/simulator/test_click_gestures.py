@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
@@ -43,11 +43,11 @@ async def test_only_a_button_one_sees_is_pressed(sim: Simulator, client: AsyncWe
         ("U0ANA", card, "no", "no_such_button"),
         ("U0ANA", "1.000001", "yes", "message_not_found"),
     ]:
-        with pytest.raises(Refusal, match=error):
+        with pytest.raises(SlackError, match=error):
             await sim.click(user, ts, action)
     hidden = buttons({**buttons()[0]["elements"][0], "action_id": "ana", "visible_to_user_ids": ["U0ANA"]})
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=hidden))["ts"]
-    with pytest.raises(Refusal, match="no_such_button"):
+    with pytest.raises(SlackError, match="no_such_button"):
         await sim.click("U0BEN", ts, "ana")
     assert (await sim.click("U0ANA", ts, "ana")).acked
 
@@ -63,7 +63,7 @@ async def test_a_menu_sends_the_option_chosen(sim: Simulator, client: AsyncWebCl
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=buttons(menu)))["ts"]
     await sim.click("U0ANA", ts, "menu", value="b")
     assert bolt.gestures[0]["actions"][0]["selected_option"]["value"] == "b"
-    with pytest.raises(Refusal, match="no_such_option"):
+    with pytest.raises(SlackError, match="no_such_option"):
         await sim.click("U0ANA", ts, "menu", value="c")
 
 
@@ -128,7 +128,7 @@ async def test_an_ephemeral_button_replaces_its_message(sim: Simulator, bolt: Bo
     assert [seen.text for seen in sim.ephemerals("U0ANA")] == ["Forgotten."]
     assert "message" not in bolt.gestures[1]
     assert bolt.gestures[1]["container"]["is_ephemeral"]
-    with pytest.raises(Refusal, match="message_not_found"):
+    with pytest.raises(SlackError, match="message_not_found"):
         await sim.click("U0BEN", asked.ts, "yes")
 
 
@@ -143,13 +143,13 @@ async def test_an_ephemeral_button_replaces_its_message(sim: Simulator, bolt: Bo
 async def test_a_command_is_offered_only_where_slack_offers_it(
     sim: Simulator, user: str, command: str, thread: str | None, error: str
 ) -> None:
-    with pytest.raises(Refusal, match=error):
+    with pytest.raises(SlackError, match=error):
         await sim.command(user, "C0SHARED", command, thread_ts=thread)
 
 
 async def test_stop_names_the_streams_it_ended(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
     root = await sim.say("U0ANA", "D0ANA", "go")
-    with pytest.raises(Refusal, match="no_stop_button"):
+    with pytest.raises(SlackError, match="no_stop_button"):
         await sim.press_stop("U0ANA", "D0ANA", root)
     ts = (await client.chat_startStream(channel="D0ANA", thread_ts=root))["ts"]
     assert await sim.press_stop("U0ANA", "D0ANA", root) == [ts]

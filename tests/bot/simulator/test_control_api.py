@@ -11,7 +11,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import VERBS, Simulator
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.test_api.remote_simulator import RemoteSimulator
 
 
@@ -97,7 +97,7 @@ async def test_a_simulator_elsewhere_is_used_like_one_at_hand(sim: Simulator, cl
         waiting = asyncio.create_task(remote.wait_for(answer))
         await client.chat_postMessage(channel="D0ANA", thread_ts=root, text="hello")
         assert [seen["text"] for seen in await waiting] == ["hello"]
-        with pytest.raises(Refusal, match="user_not_found"):
+        with pytest.raises(SlackError, match="user_not_found"):
             await remote.do("say", user="U0X", channel="D0ANA", text="hi")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from tests.bot.simulator.bolt_app import Bolt
 
 
@@ -14,7 +14,7 @@ async def test_an_edit_is_a_change_with_its_author(sim: Simulator, bolt: Bolt) -
     change = bolt.of("message", "message_changed")[0]
     assert (change["message"]["text"], change["previous_message"]["text"]) == ("hello", "helo")
     assert (change["message"]["edited"]["user"], change["message"]["ts"]) == ("U0ANA", ts)
-    with pytest.raises(Refusal, match="cant_update_message"):
+    with pytest.raises(SlackError, match="cant_update_message"):
         await sim.edit("U0BEN", "D0ANA", ts, "x")
 
 
@@ -57,7 +57,7 @@ async def test_another_bot_mentions_like_anyone(sim: Simulator, bolt: Bolt) -> N
     await sim.bot_says("C0GENERAL", "<@U0HERMES> go")
     await sim.wait_settled()
     assert bolt.of("app_mention")[0]["bot_id"] == "B0OTHER"
-    with pytest.raises(Refusal, match="not_a_bot"):
+    with pytest.raises(SlackError, match="not_a_bot"):
         await sim.bot_says("C0GENERAL", "x", user="U0ANA")
 
 
@@ -90,7 +90,7 @@ async def test_the_bot_hears_nothing_where_it_is_not(sim: Simulator, bolt: Bolt)
 async def test_people_write_only_where_they_are(
     sim: Simulator, user: str, channel: str, thread_ts: str | None, error: str
 ) -> None:
-    with pytest.raises(Refusal, match=error):
+    with pytest.raises(SlackError, match=error):
         await sim.say(user, channel, "x", thread_ts=thread_ts)
 
 

@@ -1,4 +1,4 @@
-"""Modals and the home tab (slack.md §4.2, §6.1, §6.4)."""
+"""ModalGestures and the home tab (slack.md §4.2, §6.1, §6.4)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import Refusal
+from bot.simulator.slack_errors import SlackError
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
@@ -62,7 +62,7 @@ async def test_a_submission_carries_what_was_filled_in(sim: Simulator, bolt: Bol
 
 
 async def test_an_empty_required_field_is_not_sent(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
-    with pytest.raises(Refusal, match="missing_input"):
+    with pytest.raises(SlackError, match="missing_input"):
         await sim.submit_view("U0ANA", {"what": ""})
     await sim.submit_view("U0ANA")
     assert bolt.gestures[0]["view"]["state"]["values"]["what"]["text"]["value"] == "old"
@@ -86,14 +86,14 @@ async def test_an_answer_may_update_or_push_up_to_three(sim: Simulator, bolt: Bo
     bolt.on_gesture = respond_with(response_action="push", view=VIEW)
     await sim.submit_view("U0ANA")
     await sim.submit_view("U0ANA")
-    with pytest.raises(Refusal, match="push_limit_reached"):
+    with pytest.raises(SlackError, match="push_limit_reached"):
         await sim.submit_view("U0ANA")
 
 
 async def test_closing_is_told_when_asked_for(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
     await sim.close_view("U0ANA")
     assert bolt.gestures[0]["type"] == "view_closed"
-    with pytest.raises(Refusal, match="no_view_open"):
+    with pytest.raises(SlackError, match="no_view_open"):
         await sim.close_view("U0ANA")
 
 

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.bot.simulator.bolt_app import MANIFEST, Bolt
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
@@ -42,7 +42,7 @@ async def browser() -> AsyncIterator[Browser]:
 # One browser serves all tests, so what it talks to lives on its loop as well.
 @pytest_asyncio.fixture(loop_scope="module")
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(Settings(manifest=MANIFEST)) as simulator:
+    async with Simulator(SimulatorSettings(manifest=MANIFEST)) as simulator:
         yield simulator
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.simulator.rules.typed_text import as_slack_sends
+from bot.simulator.rules.typed_text import encode_typed_text
 
 NAMES = {"ana": "U0ANA", "hermes": "U0HERMES"}
 PLACES = {"general": "C0GENERAL"}
@@ -32,10 +32,10 @@ PLACES = {"general": "C0GENERAL"}
     ],
 )
 def test_typed_words_become_slack_text(typed: str, sent: str) -> None:
-    assert as_slack_sends(typed, NAMES, PLACES) == sent
+    assert encode_typed_text(typed, NAMES, PLACES) == sent
 
 
 @given(st.text(alphabet="a <>&;`lt", max_size=30))
 def test_what_was_typed_can_be_had_back(typed: str) -> None:
-    sent = as_slack_sends(typed, {})
+    sent = encode_typed_text(typed, {})
     assert sent.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == typed

@@ -8,7 +8,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.bot.simulator.bolt_app import MANIFEST, refused
 
 
@@ -27,7 +27,7 @@ async def test_an_unknown_method_is_unknown(client: AsyncWebClient) -> None:
 async def test_a_scope_the_manifest_lacks_is_missed() -> None:
     manifest = deepcopy(MANIFEST)
     manifest["oauth_config"]["scopes"]["bot"] = ["chat:write", "channels:history"]
-    async with Simulator(Settings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
         client = AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session)
         body = await refused(client.users_info(user="U0ANA"), "missing_scope")
         assert body["needed"] == "users:read"
@@ -139,7 +139,10 @@ async def test_the_log_keeps_calls_without_tokens(sim: Simulator, client: AsyncW
 
 
 async def test_for_measuring_there_is_no_log() -> None:
-    async with Simulator(Settings(manifest=MANIFEST, keep_log=False)) as sim, aiohttp.ClientSession() as session:
+    async with (
+        Simulator(SimulatorSettings(manifest=MANIFEST, keep_log=False)) as sim,
+        aiohttp.ClientSession() as session,
+    ):
         await AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session).auth_test()
         assert sim.calls() == []
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.ports import Reply
-from bot.simulator.people.visible_messages import Task as SeenTask
+from bot.simulator.people.visible_messages import VisibleTask
 from bot.simulator.server import Simulator
 from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.reply.reply_content import SYMBOLS
@@ -226,8 +226,8 @@ class Telling:
         return found
 
 
-def _lines(text: str) -> list[SeenTask]:
+def _lines(text: str) -> list[VisibleTask]:
     """Return the cards that a message without streams shows as lines."""
     found = re.findall(r"^([…✓✕]) Tool (c\d+)(?:: (.*))?$", text, re.MULTILINE)
     states = {sign: state for state, sign in SYMBOLS.items()}
-    return [SeenTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]
+    return [VisibleTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 from tests.bot.slack.conftest import FAST
@@ -61,7 +61,7 @@ async def test_after_a_lost_stop_where_no_edit_is_taken_the_end_is_not_said_twic
 
 async def test_in_a_very_long_thread_what_was_lost_is_found_at_its_end() -> None:
     ago = 60.0
-    async with Simulator(Settings(clock=lambda: time.time() - ago)) as sim:
+    async with Simulator(SimulatorSettings(clock=lambda: time.time() - ago)) as sim:
         root = await sim.say("U0ANA", "C0GENERAL", "@hermes hello")
         for n in range(2_100):  # more than is read of a whole thread
             await sim.say("U0BEN", "C0GENERAL", f"m{n}", thread_ts=root)

@@ -1,4 +1,4 @@
-"""Who wants to know that something changed: waiting tests and open pages."""
+"""Notifies waiting tests and open pages that something changed."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,26 +9,26 @@ Key = tuple[str, ...]
 
 
 class ChangeNotifier:
-    """Wakes whoever waits; costs nothing when nobody does."""
+    """Wakes everyone who waits for a change; `count` is the number of changes so far."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()
-        self._feeds: set[ChangeQueue] = set()
+        self._queues: set[ChangeQueue] = set()
         self.count = 0
 
     def notify(self, *key: str) -> None:
-        """Say that the thing named by `key` is different now, e.g. `("message", channel, ts)`."""
+        """Report a change of the object named by `key`, e.g. `("message", channel, ts)`."""
         self.count += 1
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
-        for feed in self._feeds:
-            feed.put(key)
+        for queue in self._queues:
+            queue.put(key)
 
     async def until(self, predicate: Callable[[], T], timeout: float) -> T:
-        """The first true value of `predicate`, asked now and after each change.
+        """Return the first true value of `predicate`, called now and after each change.
 
-        Raises TimeoutError after `timeout` seconds.
+        Raise TimeoutError after `timeout` seconds.
         """
         async with asyncio.timeout(timeout):
             while not (value := predicate()):
@@ -41,23 +41,23 @@ class ChangeNotifier:
         return value
 
     def subscribe(self) -> "ChangeQueue":
-        """A feed of keys from now on; close it with `unsubscribe`."""
-        feed = ChangeQueue()
-        self._feeds.add(feed)
-        return feed
+        """Return a queue of the changes from now on; end it with `unsubscribe`."""
+        queue = ChangeQueue()
+        self._queues.add(queue)
+        return queue
+
+    def unsubscribe(self, queue: "ChangeQueue") -> None:
+        """Stop filling the queue."""
+        self._queues.discard(queue)
 
     def close(self) -> None:
-        """End every feed."""
-        for feed in self._feeds:
-            feed.end()
-
-    def unsubscribe(self, feed: "ChangeQueue") -> None:
-        """Forget the feed."""
-        self._feeds.discard(feed)
+        """End every queue."""
+        for queue in self._queues:
+            queue.end()
 
 
 class ChangeQueue:
-    """Keys that changed since they were last read, each once: a burst of stream pieces is one change."""
+    """Keys of what changed since the last `take`, each once: many pieces of one stream are one change."""
 
     def __init__(self) -> None:
         self._keys: dict[Key, None] = {}
@@ -65,17 +65,17 @@ class ChangeQueue:
         self.ended = False
 
     def put(self, key: Key) -> None:
-        """Note a changed key."""
+        """Add a changed key."""
         self._keys[key] = None
         self._ready.set()
 
     def end(self) -> None:
-        """Let the reader go."""
+        """Wake the reader for the last time."""
         self.ended = True
         self._ready.set()
 
     async def take(self) -> list[Key]:
-        """All keys noted so far, waiting for the first; none once the feed has ended."""
+        """Wait for a change and return all changed keys; empty after `end`."""
         await self._ready.wait()
         self._ready.clear()
         keys, self._keys = list(self._keys), {}

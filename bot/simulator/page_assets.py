@@ -1,11 +1,11 @@
-"""Serves the page from the package: what people see of the simulator in a browser."""
+"""Serves the files of the page from the package."""
 
 from pathlib import Path
 
 from aiohttp import web
 
 FOLDER = Path(__file__).parent / "page"
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+CONTENT_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src https: data:; base-uri 'none'; frame-ancestors 'none'",
     "Cache-ControlApi": "no-store",
@@ -14,13 +14,13 @@ HEADERS = {
 
 
 class PageAssets:
-    """The files of the page, read once; nothing else of the disk can be asked for."""
+    """The files in `page/`, read once at start; no other file is served."""
 
     def __init__(self) -> None:
-        self._files = {path.name: path.read_bytes() for path in FOLDER.iterdir() if path.suffix in KINDS}
+        self._files = {path.name: path.read_bytes() for path in FOLDER.iterdir() if path.suffix in CONTENT_TYPES}
 
     def add_routes(self, application: web.Application) -> None:
-        """Serve the page at `/`, at every permalink, and its files under `/page/`."""
+        """Serve the page at `/` and at every permalink, and its files at `/page/`."""
         application.router.add_get("/", self._index)
         application.router.add_get("/archives/{channel}/{message}", self._index)
         application.router.add_get("/page/{name}", self._file)
@@ -36,5 +36,5 @@ class PageAssets:
         return self._answer(name)
 
     def _answer(self, name: str) -> web.Response:
-        kind = KINDS[Path(name).suffix]
-        return web.Response(body=self._files[name], content_type=kind, charset="utf-8", headers=HEADERS)
+        content_type = CONTENT_TYPES[Path(name).suffix]
+        return web.Response(body=self._files[name], content_type=content_type, charset="utf-8", headers=HEADERS)

@@ -1,4 +1,4 @@
-"""Messages, people, channels and files exactly as Slack writes them in JSON."""
+"""Messages, users, channels and views in Slack's JSON format."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -6,16 +6,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from bot.simulator.slack_records import Channel, Json, Message, Person, Stream, View
 from bot.simulator.workspace import APP_ID, BOT, BOT_ID, Workspace
 
-STREAMING = {"open": "in_progress", "done": "completed", "stopped": "completed", "expired": "errored"}
+STREAMING_STATES = {"open": "in_progress", "done": "completed", "stopped": "completed", "expired": "errored"}
 
 
 def stream_text(stream: Stream) -> str:
-    """The text streamed so far, without the cards."""
+    """Return the streamed text, without task cards."""
     return "".join(text for kind, text in stream.parts if kind == "text")
 
 
 def stream_blocks(stream: Stream) -> list[Json]:
-    """The streamed content as blocks: text and cards in order, or one plan with every card."""
+    """Return the streamed content as blocks: text and task cards in order, or one plan with every card."""
     blocks: list[Json] = []
     for kind, value in stream.parts:
         if kind == "text" and blocks and blocks[-1]["type"] == "markdown":
@@ -33,7 +33,7 @@ def stream_blocks(stream: Stream) -> list[Json]:
 
 
 def task_card_json(task: Json) -> Json:
-    """A task chunk in its block form."""
+    """Return a task as a task_card block."""
     card: Json = {"type": "task_card", "task_id": task["id"], "title": task["title"], "status": task["status"]}
     for key in ("details", "output"):
         if task.get(key):
@@ -45,38 +45,38 @@ def task_card_json(task: Json) -> Json:
 
 
 def message_json(workspace: Workspace, message: Message, with_metadata: bool = False) -> Json:
-    """The message as `conversations.replies` and events carry it."""
-    shape: Json = {"type": "message", "user": message.user, "ts": message.ts, "text": message.text}
+    """Return the message as in `conversations.replies` and in events."""
+    written: Json = {"type": "message", "user": message.user, "ts": message.ts, "text": message.text}
     if message.bot_id:
-        shape |= {"bot_id": message.bot_id, "team": workspace.team_id}
+        written |= {"bot_id": message.bot_id, "team": workspace.team_id}
         if message.bot_id == BOT_ID:
-            shape["app_id"] = APP_ID
-            shape["bot_profile"] = {"id": BOT_ID, "app_id": APP_ID, "team_id": workspace.team_id}
+            written["app_id"] = APP_ID
+            written["bot_profile"] = {"id": BOT_ID, "app_id": APP_ID, "team_id": workspace.team_id}
     for key in ("subtype", "thread_ts", "client_msg_id", "edited", "app_context"):
         if (value := getattr(message, key)) is not None:
-            shape[key] = value
+            written[key] = value
     for key in ("blocks", "attachments", "files"):
         if value := getattr(message, key):
-            shape[key] = value
+            written[key] = value
     if message.stream:
-        shape["text"] = stream_text(message.stream)
-        shape["blocks"] = stream_blocks(message.stream) + message.blocks
-        shape["streaming_state"] = STREAMING[message.stream.state]
+        written["text"] = stream_text(message.stream)
+        written["blocks"] = stream_blocks(message.stream) + message.blocks
+        written["streaming_state"] = STREAMING_STATES[message.stream.state]
     if with_metadata and message.metadata:
-        shape["metadata"] = message.metadata
-    return shape | thread_json(workspace, message)
+        written["metadata"] = message.metadata
+    return written | thread_fields(workspace, message)
 
 
-def thread_json(workspace: Workspace, message: Message) -> Json:
-    """What a message says about its thread."""
-    place = workspace.channels[message.channel]
+def thread_fields(workspace: Workspace, message: Message) -> Json:
+    """Return the fields of a message that describe its thread."""
+    channel = workspace.channels[message.channel]
     if message.thread_ts and message.thread_ts != message.ts:
-        root = place.messages.get(message.thread_ts)
+        root = channel.messages.get(message.thread_ts)
         return {"parent_user_id": root.user} if root else {}
-    replies = place.replies.get(message.ts)
+    replies = channel.replies.get(message.ts)
     if not replies:
         return {}
-    users = list(dict.fromkeys(place.messages[ts].user for ts in replies))
+    users = list(dict.fromkeys(channel.messages[ts].user for ts in replies))
     return {
         "thread_ts": message.ts,
         "reply_count": len(replies),
@@ -87,8 +87,8 @@ def thread_json(workspace: Workspace, message: Message) -> Json:
 
 
 def user_json(person: Person, include_locale: bool) -> Json:
-    """A user object of `users.info`; `locale` only when asked for."""
-    shape: Json = {
+    """Return a user object of `users.info`."""
+    written: Json = {
         "id": person.id,
         "team_id": person.team_id,
         "name": person.name,
@@ -96,7 +96,7 @@ def user_json(person: Person, include_locale: bool) -> Json:
         "real_name": person.real_name,
         "tz": person.tz,
         "tz_label": person.tz,
-        "tz_offset": offset_of(person.tz),
+        "tz_offset": utc_offset(person.tz),
         "profile": {"real_name": person.real_name, "display_name": person.name, "team": person.team_id},
         "is_admin": False,
         "is_owner": False,
@@ -107,14 +107,14 @@ def user_json(person: Person, include_locale: bool) -> Json:
         "updated": 0,
     }
     if person.is_stranger:
-        shape["is_stranger"] = True
+        written["is_stranger"] = True
     if include_locale:
-        shape["locale"] = person.locale
-    return shape
+        written["locale"] = person.locale
+    return written
 
 
-def offset_of(zone: str) -> int:
-    """Seconds east of Greenwich now; 0 where this machine knows no time zones."""
+def utc_offset(zone: str) -> int:
+    """Return the zone's current offset from UTC in seconds; 0 without time zone data on this machine."""
     try:
         offset = datetime.now(ZoneInfo(zone)).utcoffset()
     except ZoneInfoNotFoundError:
@@ -123,7 +123,7 @@ def offset_of(zone: str) -> int:
 
 
 def channel_json(channel: Channel) -> Json:
-    """A channel object of `conversations.info`."""
+    """Return a channel object of `conversations.info`."""
     if channel.kind == "im":
         other = next(iter(channel.members - {BOT}))
         return {"id": channel.id, "is_im": True, "user": other, "is_archived": False, "is_open": True, "created": 0}
@@ -148,7 +148,7 @@ def channel_json(channel: Channel) -> Json:
 
 
 def view_json(workspace: Workspace, view: View) -> Json:
-    """A view as Slack returns it and sends it in payloads."""
+    """Return a view as Slack returns it and sends it in payloads."""
     return {
         "id": view.id,
         "team_id": workspace.team_id,

@@ -1,4 +1,4 @@
-"""What the simulated workspace is made of."""
+"""People, channels, messages, views and sessions of the simulated workspace."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,7 +9,7 @@ Kind = Literal["channel", "group", "im", "mpim"]
 
 @dataclass
 class Person:
-    """Someone who can write: a member, a guest, a person of another organisation, or a bot."""
+    """Someone who can write: a member, a guest, a person of another organization, or a bot."""
 
     id: str
     name: str
@@ -25,7 +25,7 @@ class Person:
 
 @dataclass
 class Stream:
-    """A message that is being written piece by piece; `parts` hold text and card ids in order of arrival."""
+    """The stream of a message; `parts` are text, blocks and task ids in order of arrival, `started` is in seconds."""
 
     started: float
     display: str
@@ -41,7 +41,7 @@ class Stream:
 
 @dataclass
 class Message:
-    """One message; `format` says how its text is marked up."""
+    """One message; `format` is the markup of its text."""
 
     channel: str
     ts: str
@@ -63,13 +63,13 @@ class Message:
 
     @property
     def root(self) -> str:
-        """The ts of the thread this message belongs to or would open."""
+        """Return the ts of the thread this message belongs to or would start."""
         return self.thread_ts or self.ts
 
 
 @dataclass
 class Channel:
-    """A place to write in; `replies` maps a root to its replies in order."""
+    """A channel, DM or group DM; `replies` maps the ts of a thread to the ts of its replies, in order."""
 
     id: str
     name: str
@@ -83,7 +83,7 @@ class Channel:
 
 @dataclass
 class Ephemeral:
-    """A message only one person sees, kept until it is replaced or deleted."""
+    """A message that only one person sees, kept until it is replaced or deleted."""
 
     channel: str
     user: str
@@ -96,7 +96,7 @@ class Ephemeral:
 
 @dataclass
 class AgentSession:
-    """Slack's own record of an agent at work in a thread."""
+    """Slack's own session of an agent in a thread; `expires` is in seconds, None for never."""
 
     channel: str
     thread_ts: str
@@ -104,12 +104,12 @@ class AgentSession:
     title: str = ""
     initiator: str | None = None
     expires: float | None = None
-    note: str = ""  # free text of the older assistant.threads.setStatus
+    note: str = ""  # free text of assistant.threads.setStatus
 
 
 @dataclass
 class View:
-    """A modal or a home tab as one person has it open."""
+    """A modal or home tab of one person."""
 
     id: str
     user: str
@@ -120,7 +120,7 @@ class View:
 
 @dataclass
 class Trigger:
-    """The right to open one modal for one person."""
+    """A trigger_id: lets the app open one modal for one person, until `expires`, in seconds."""
 
     id: str
     user: str
@@ -130,7 +130,7 @@ class Trigger:
 
 @dataclass
 class ResponseUrl:
-    """An address through which the app may answer one gesture a few times."""
+    """A response_url: lets the app answer one gesture a few times, until `expires`, in seconds."""
 
     token: str
     user: str

@@ -1,4 +1,4 @@
-"""The simulated workspace: who is there, what was written, what is open. Pure state, no network."""
+"""The state of the simulated workspace: people, channels, messages, views. No network."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ OTHER_TEAM = "T0OTHER"
 
 
 class Workspace:
-    """Everything one Slack team holds; times come from `clock`, seconds since 1970."""
+    """One Slack workspace; `clock` returns seconds since 1970, a stream ends after `stream_lifetime` seconds."""
 
     def __init__(self, team_id: str, bot_name: str, clock: Callable[[], float], stream_lifetime: float) -> None:
         self.team_id = team_id
@@ -34,77 +34,71 @@ class Workspace:
         self.channels: dict[str, Channel] = {}
         self.ephemerals: dict[str, Ephemeral] = {}
         self.sessions: dict[tuple[str, str], AgentSession] = {}
-        self.prompts: dict[str, Json] = {}  # suggested prompts by DM channel
-        self.modals: dict[str, list[View]] = {}  # per person, the topmost last
+        self.prompts: dict[str, Json] = {}  # suggested prompts, by DM channel
+        self.modals: dict[str, list[View]] = {}  # per person, the top one last
         self.homes: dict[str, View] = {}
         self.views: dict[str, View] = {}
         self.triggers: dict[str, Trigger] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.files: dict[str, tuple[Json, bytes]] = {}
-        self.groups: dict[str, list[str]] = {}  # user groups and their members
+        self.groups: dict[str, list[str]] = {}  # members of each user group
         self._clock = clock
         self._stream_lifetime = stream_lifetime
         self._shift = 0.0
         self._last = 0
         self.add_person(Person(BOT, bot_name, bot_name.capitalize(), team_id, bot_id=BOT_ID))
 
-    # Time
-
     def now(self) -> float:
-        """The simulator's time, in seconds."""
+        """Return the simulator's time, in seconds."""
         return self._clock() + self._shift
 
     def advance(self, seconds: float) -> None:
-        """Let time pass for streams, triggers, response addresses and statuses."""
+        """Advance the time for streams, triggers, response URLs and statuses."""
         self._shift += seconds
 
     def next_ts(self) -> str:
-        """A message ts that is later than every ts before it."""
+        """Return a message ts that is later than every earlier one."""
         self._last = max(self._last + 1, int(self.now() * 1_000_000))
         return f"{self._last // 1_000_000}.{self._last % 1_000_000:06d}"
 
-    # People and places
-
     def add_person(self, person: Person) -> Person:
-        """Let someone exist; people of the team get a DM with the bot."""
+        """Add a person; everyone but bots gets a DM with the bot."""
         self.people[person.id] = person
         if person.bot_id is None:
             self.add_channel(f"D0{person.id[2:]}", "", "im", {person.id, BOT})
         return person
 
     def add_channel(self, channel_id: str, name: str, kind: Kind, members: set[str], external: bool = False) -> Channel:
-        """Open a place with these members."""
+        """Add a channel with these members."""
         channel = Channel(channel_id, name, kind, set(members), is_ext_shared=external)
         self.channels[channel_id] = channel
         return channel
 
     def person(self, user: str) -> Person:
-        """The person; raises SlackError `user_not_found`."""
+        """Return the person, or raise SlackError `user_not_found`."""
         if user not in self.people:
             raise SlackError("user_not_found")
         return self.people[user]
 
-    def channel(self, channel: str) -> Channel:
-        """The channel; raises SlackError `channel_not_found`."""
-        if channel not in self.channels:
+    def channel(self, channel_id: str) -> Channel:
+        """Return the channel, or raise SlackError `channel_not_found`."""
+        if channel_id not in self.channels:
             raise SlackError("channel_not_found")
-        return self.channels[channel]
+        return self.channels[channel_id]
 
     def dm(self, user: str) -> Channel:
-        """The DM between the person and the bot."""
+        """Return the DM between the person and the bot."""
         return self.channel(f"D0{self.person(user).id[2:]}")
 
-    # Messages
-
     def message(self, channel: str, ts: str) -> Message:
-        """The message; raises SlackError `message_not_found`."""
+        """Return the message, or raise SlackError `message_not_found`."""
         found = self.channel(channel).messages.get(ts)
         if found is None:
             raise SlackError("message_not_found")
         return self.expire_stream(found)
 
     def expire_stream(self, message: Message) -> Message:
-        """The message, its stream ended if Slack would have; the session is active again then (slack.md §2.1)."""
+        """Return the message, with a stream past its lifetime ended and its session active again (slack.md §2.1)."""
         stream = message.stream
         if stream and stream.state == "open" and self.now() - stream.started >= self._stream_lifetime:
             stream.state = "expired"
@@ -112,7 +106,7 @@ class Workspace:
         return message
 
     def add_message(self, message: Message) -> Message:
-        """Put a message into its channel and thread."""
+        """Add a message to its channel and thread."""
         channel = self.channels[message.channel]
         channel.messages[message.ts] = message
         if message.thread_ts and message.thread_ts != message.ts:
@@ -120,57 +114,59 @@ class Workspace:
         return message
 
     def remove_message(self, message: Message) -> None:
-        """Take a message out of its channel and thread."""
+        """Remove a message from its channel and thread."""
         channel = self.channels[message.channel]
         channel.messages.pop(message.ts, None)
         if message.thread_ts and message.thread_ts != message.ts:
             channel.replies[message.thread_ts].remove(message.ts)
 
     def thread_root(self, channel: str, thread_ts: str) -> Message:
-        """The root of the thread; SlackError `thread_not_found` for a missing message or a reply (slack.md §5.4)."""
+        """Return the root message; raise SlackError `thread_not_found` if missing or a reply (slack.md §5.4)."""
         found = self.channel(channel).messages.get(thread_ts)
         if found is None or found.root != found.ts:
             raise SlackError("thread_not_found")
         return found
 
     def thread(self, channel: str, root: str) -> Iterator[Message]:
-        """The root, when it still exists, and its replies in order."""
-        place = self.channel(channel)
-        if root in place.messages:
-            yield self.expire_stream(place.messages[root])
-        for ts in place.replies.get(root, ()):
-            yield self.expire_stream(place.messages[ts])
+        """Yield the root, if it still exists, and its replies in order."""
+        found = self.channel(channel)
+        if root in found.messages:
+            yield self.expire_stream(found.messages[root])
+        for ts in found.replies.get(root, ()):
+            yield self.expire_stream(found.messages[ts])
+
+    def top_level(self, channel: str) -> Iterator[Message]:
+        """Yield the messages shown in the channel itself, oldest first: no replies unless sent to the channel too."""
+        for message in self.channel(channel).messages.values():
+            if message.root == message.ts or message.subtype == "thread_broadcast":
+                yield self.expire_stream(message)
 
     def has_replies(self, message: Message) -> bool:
-        """Whether others answered in the thread of this root."""
+        """Return True if the thread of this root has replies."""
         return bool(self.channels[message.channel].replies.get(message.ts))
 
-    # Agent sessions
-
     def session(self, channel: str, thread_ts: str) -> AgentSession | None:
-        """Slack's session of the thread as it stands now, or None."""
+        """Return the agent session of the thread as it is now, or None."""
         found = self.sessions.get((channel, thread_ts))
         if found and found.expires is not None and found.expires <= self.now():
             found.status, found.expires, found.note = "active", None, ""
         return found
 
     def set_status(self, channel: str, thread_ts: str, status: str, lasts: float = PROCESSING_SECONDS) -> AgentSession:
-        """Create or change the session of a thread; `processing` falls back to `active` after `lasts` seconds."""
+        """Create or change the session of a thread; `processing` becomes `active` after `lasts` seconds."""
         found = self.sessions.setdefault((channel, thread_ts), AgentSession(channel, thread_ts))
         found.status, found.note = status, ""
         found.expires = self.now() + lasts if status == "processing" else None
         return found
 
-    # What the app may do in answer to a gesture
-
     def new_trigger(self, user: str) -> Trigger:
-        """A fresh trigger_id for this person."""
+        """Return a new trigger_id for this person."""
         trigger = Trigger(f"{secrets.randbelow(10**10)}.{secrets.token_hex(8)}", user, self.now() + TRIGGER_SECONDS)
         self.triggers[trigger.id] = trigger
         return trigger
 
     def take_trigger(self, trigger_id: str) -> Trigger:
-        """Use the trigger up; raises SlackError if unknown, used or older than three seconds (slack.md §6.1)."""
+        """Use the trigger; raise SlackError if it is unknown, used or older than three seconds (slack.md §6.1)."""
         trigger = self.triggers.get(trigger_id)
         if trigger is None:
             raise SlackError("invalid_trigger_id")
@@ -182,33 +178,26 @@ class Workspace:
         return trigger
 
     def new_response_url(self, user: str, channel: str, **about: Any) -> ResponseUrl:
-        """A fresh address for answers to one gesture."""
+        """Return a new response_url for answers to one gesture."""
         expires = self.now() + RESPONSE_URL_SECONDS
         url = ResponseUrl(secrets.token_hex(12), user, channel, expires, **about)
         self.response_urls[url.token] = url
         return url
 
-    def add_ephemeral(self, ephemeral: Ephemeral) -> Ephemeral:
-        """Show a message to one person."""
-        self.ephemerals[ephemeral.ts] = ephemeral
-        return ephemeral
-
-    # Views
-
     def new_view(self, user: str, content: Json, root_id: str | None = None) -> View:
-        """Give a checked view an id and a hash; it is not shown yet."""
+        """Give a checked view an id and a hash; this does not show it."""
         view_id = f"V0{secrets.token_hex(5).upper()}"
         view = View(view_id, user, content, self.new_hash(), root_id or view_id)
         self.views[view_id] = view
         return view
 
     def new_hash(self) -> str:
-        """A state word no view had before."""
+        """Return a hash that no view had before."""
         return f"{int(self.now())}.{secrets.token_hex(4)}"
 
 
 def add_default_people_and_channels(workspace: Workspace) -> None:
-    """Fill an empty workspace with the people and places every test begins from."""
+    """Add the people and channels that every test starts with."""
     team = workspace.team_id
     for person in (
         Person("U0ANA", "ana", "Ana Alvarez", team),

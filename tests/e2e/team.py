@@ -10,8 +10,7 @@ from pydantic import SecretStr
 
 from bot.app import Hermes
 from bot.config.schema import Config
-from bot.simulator.people.answers import GestureResult
-from bot.simulator.people.visible_messages import VisibleMessage
+from bot.simulator.people.visible_messages import GestureResult, VisibleMessage
 from bot.simulator.server import Simulator
 from tests.fakes.model_server import ScriptedModel
 from tests.waiting import until

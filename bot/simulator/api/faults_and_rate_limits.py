@@ -1,17 +1,16 @@
-"""What goes wrong on purpose: the next calls of a method, and Slack's rate limits (slack.md §5.4)."""
+"""Faults that a test injects into calls, and Slack's rate limits (slack.md §5.4)."""
 
-import math
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.simulator.rules.slack_limits import POSTS_BURST, POSTS_PER_SECOND, TIER
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.slack_errors import HttpStatusError, RateLimitedError, SlackError
 
 
 @dataclass
 class Fault:
-    """How one call goes wrong; with `effect` it does its work first, so that only the answer is lost."""
+    """How one call fails; times are in seconds. With `effect` the call does its work and only its answer is lost."""
 
     error: str | None = None
     status: int | None = None
@@ -20,19 +19,28 @@ class Fault:
     delay: float = 0.0
     effect: bool = False
 
+    def raise_error(self) -> None:
+        """Raise the error of this fault, if it has one."""
+        if self.status == 429:
+            raise RateLimitedError(self.retry_after or 1)
+        if self.status:
+            raise HttpStatusError(self.status)
+        if self.error:
+            raise SlackError(self.error)
+
 
 class Faults:
-    """Faults waiting for their calls, by method; `*` stands for any."""
+    """Faults of the next calls, by method; `*` is any method."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Fault]] = defaultdict(deque)
 
     def add(self, method: str, fault: Fault, count: int) -> None:
-        """Let the next `count` calls of a method go wrong."""
+        """Let the next `count` calls of a method fail."""
         self._waiting[method].extend([fault] * count)
 
     def take(self, method: str) -> Fault | None:
-        """The fault of this call, or None."""
+        """Return the fault of this call, or None."""
         if not self._waiting:
             return None
         for name in (method, "*"):
@@ -41,20 +49,12 @@ class Faults:
         return None
 
     def clear(self) -> None:
-        """Let everything go well again."""
+        """Remove all faults."""
         self._waiting.clear()
 
 
-class RateLimitedError(SlackError):
-    """HTTP 429: come back after so many seconds."""
-
-    def __init__(self, retry_after: float) -> None:
-        super().__init__("ratelimited")
-        self.retry_after = max(1, math.ceil(retry_after))
-
-
-class Tiers:
-    """Counts the calls of each method in the last minute, and the posts of each channel in the last seconds."""
+class RateLimits:
+    """Counts the calls of each method in the last minute, and the recent posts of each channel."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -62,7 +62,7 @@ class Tiers:
         self._posts: dict[str, tuple[float, float]] = {}
 
     def check_method(self, method: str, tier: int, per_minute: int | None = None) -> None:
-        """Note a call; raises RateLimitedError when the minute is full."""
+        """Count a call; raise RateLimitedError if the last minute has too many."""
         now, calls = self._clock(), self._calls[method]
         while calls and calls[0] <= now - 60:
             calls.popleft()
@@ -71,7 +71,7 @@ class Tiers:
         calls.append(now)
 
     def check_post(self, channel: str) -> None:
-        """Note a post; raises RateLimitedError beyond one a second, bursts tolerated."""
+        """Count a post; raise RateLimitedError beyond one per second, after a short burst."""
         now = self._clock()
         left, then = self._posts.get(channel, (float(POSTS_BURST), now))
         left = min(float(POSTS_BURST), left + (now - then) * POSTS_PER_SECOND)

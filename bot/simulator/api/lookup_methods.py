@@ -1,4 +1,4 @@
-"""auth, apps, conversations and users: what the bot may look up (slack.md §1.3, §5.4, §5.5)."""
+"""auth.*, conversations.*, users.*: what the bot may look up (slack.md §1.3, §5.4, §5.5)."""
 
 import base64
 from collections.abc import Iterable, Sequence
@@ -15,11 +15,11 @@ from bot.simulator.workspace import BOT, BOT_ID
 
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
-SCOPE_OF = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
+SCOPE_PREFIX = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
 
 def auth_test(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Who the token belongs to."""
+    """Return the team and the bot of the token."""
     del args
     team = slack.settings
     return {
@@ -34,7 +34,7 @@ def auth_test(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def api_test(slack: SimulatedSlack, args: Arguments) -> Json:
-    """An answer, or the error asked for."""
+    """Return the requested error, or an empty answer."""
     del slack
     if "error" in args:
         raise SlackError(args.text("error"))
@@ -42,7 +42,7 @@ def api_test(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def blocks_validate(slack: SimulatedSlack, args: Arguments) -> Json:
-    """The public validator (slack.md §4.1); its findings are those of posting."""
+    """Check blocks and a view as posting does (slack.md §4.1)."""
     del slack
     check_blocks(args.items("blocks"))
     view = args.record("view")
@@ -51,21 +51,19 @@ def blocks_validate(slack: SimulatedSlack, args: Arguments) -> Json:
     return {}
 
 
-def visible(slack: SimulatedSlack, args: Arguments, family: str) -> Channel:
-    """A channel the bot may look at: SlackError for what it is not in and for a scope of the wrong kind."""
-    place = slack.workspace.channel(args.text("channel"))
-    if BOT not in place.members and place.kind != "channel":
+def readable_channel(slack: SimulatedSlack, args: Arguments, family: str) -> Channel:
+    """Return the channel of a call; raise SlackError if the bot may not read it or lacks the scope of its kind."""
+    channel = slack.workspace.channel(args.text("channel"))
+    if BOT not in channel.members and channel.kind != "channel":
         raise SlackError("channel_not_found")
-    if family == "history" and BOT not in place.members:
+    if family == "history" and BOT not in channel.members:
         raise SlackError("not_in_channel")
-    needed = f"{SCOPE_OF[place.kind]}:{family}"
-    if needed not in slack.app.scopes:
-        raise SlackError("missing_scope", needed=needed, provided=",".join(sorted(slack.app.scopes)))
-    return place
+    slack.require_scope(f"{SCOPE_PREFIX[channel.kind]}:{family}")
+    return channel
 
 
 def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[Any], Json]:
-    """One page of a list, and how to go on; SlackError `invalid_cursor` for a cursor we never gave."""
+    """Return one page of a list and the next cursor; raise SlackError `invalid_cursor` for an unknown one."""
     start = 0
     if cursor := args.maybe("cursor"):
         try:
@@ -78,7 +76,7 @@ def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[An
 
 
 def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
-    """How many messages a call may return (slack.md §5.4)."""
+    """Return how many items a call may return (slack.md §5.4)."""
     most = limits.DISTRIBUTED_LIMIT if slack.switches.distributed else 1_000
     size = args.number("limit", min(default, most))
     if size < 1 or size > 1_000:
@@ -87,13 +85,13 @@ def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
 
 
 def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
-    """The messages between `oldest` and `latest`, the ends only when `inclusive`."""
+    """Return the messages between `oldest` and `latest`, which are left out unless `inclusive`."""
     oldest, latest = args.maybe("oldest"), args.maybe("latest")
-    ends = args.flag("inclusive")
+    inclusive = args.flag("inclusive")
 
     def inside(ts: float) -> bool:
-        after = oldest is None or ts > float(oldest) or (ends and ts == float(oldest))
-        before = latest is None or ts < float(latest) or (ends and ts == float(latest))
+        after = oldest is None or ts > float(oldest) or (inclusive and ts == float(oldest))
+        before = latest is None or ts < float(latest) or (inclusive and ts == float(latest))
         return after and before
 
     try:
@@ -103,73 +101,69 @@ def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
 
 
 def replies(slack: SimulatedSlack, args: Arguments) -> Json:
-    """A thread by its root, in pages; the root leads the first page."""
-    place = visible(slack, args, "history")
-    found = place.messages.get(args.text("ts"))
+    """Return a thread in pages; the root comes first."""
+    channel = readable_channel(slack, args, "history")
+    found = channel.messages.get(args.text("ts"))
     if found is None:
         raise SlackError("thread_not_found")
     if found.root != found.ts:  # slack.md §5.4: a reply's ts returns only that reply
         messages = [found]
     else:
-        root, *rest = slack.workspace.thread(place.id, found.ts)
+        root, *rest = slack.workspace.thread(channel.id, found.ts)
         messages = [root, *in_window(args, rest)]
     return listing(slack, args, messages, 1_000)
 
 
 def history(slack: SimulatedSlack, args: Arguments) -> Json:
-    """What stands in a channel itself, the newest first."""
-    place = visible(slack, args, "history")
-    tops = [
-        slack.workspace.expire_stream(m)
-        for m in place.messages.values()
-        if m.root == m.ts or m.subtype == "thread_broadcast"
-    ]
-    return listing(slack, args, in_window(args, reversed(tops)), 100)
+    """Return the messages of the channel itself, newest first."""
+    channel = readable_channel(slack, args, "history")
+    messages = reversed([*slack.workspace.top_level(channel.id)])
+    return listing(slack, args, in_window(args, messages), 100)
 
 
 def listing(slack: SimulatedSlack, args: Arguments, messages: list[Message], default: int) -> Json:
-    """One page of messages in Slack's shape."""
+    """Return one page of messages in Slack's format."""
     some, more = page(messages, args, page_size(slack, args, default))
     metadata = args.flag("include_all_metadata")
     return {"messages": [message_json(slack.workspace, message, metadata) for message in some], **more}
 
 
-def info(slack: SimulatedSlack, args: Arguments) -> Json:
-    """One channel."""
-    return {"channel": channel_json(visible(slack, args, "read"))}
+def channel_info(slack: SimulatedSlack, args: Arguments) -> Json:
+    """Return one channel."""
+    return {"channel": channel_json(readable_channel(slack, args, "read"))}
 
 
-def members(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Who is in a channel."""
-    place = visible(slack, args, "read")
-    some, more = page(sorted(place.members), args, page_size(slack, args, 100))
+def channel_members(slack: SimulatedSlack, args: Arguments) -> Json:
+    """Return the members of a channel."""
+    channel = readable_channel(slack, args, "read")
+    some, more = page(sorted(channel.members), args, page_size(slack, args, 100))
     return {"members": some, **more}
 
 
 def open_dm(slack: SimulatedSlack, args: Arguments) -> Json:
-    """The DM with one person."""
+    """Return the DM with one person."""
     users = args.text("users").split(",")
     if len(users) != 1:
         raise SlackError("users_list_not_supplied" if not users else "not_enough_users")
-    place = slack.workspace.dm(users[0])
-    return {"channel": channel_json(place) if args.flag("return_im") else {"id": place.id}}
+    channel = slack.workspace.dm(users[0])
+    return {"channel": channel_json(channel) if args.flag("return_im") else {"id": channel.id}}
 
 
 def user_info(slack: SimulatedSlack, args: Arguments) -> Json:
-    """One person."""
+    """Return one person."""
     person = slack.workspace.person(args.text("user"))
     return {"user": user_json(person, args.flag("include_locale"))}
 
 
 def user_list(slack: SimulatedSlack, args: Arguments) -> Json:
-    """The people of this team."""
+    """Return the people of this team."""
     own = [person for person in slack.workspace.people.values() if not person.is_stranger]
     some, more = page(own, args, page_size(slack, args, 1_000))
     return {"members": [user_json(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
 
 
-def group_users(slack: SimulatedSlack, args: Arguments) -> Json:
-    """The members of a user group."""
+def user_group_members(slack: SimulatedSlack, args: Arguments) -> Json:
+    """Return the members of a user group."""
     group = slack.workspace.groups.get(args.text("usergroup"))
     if group is None:
         raise SlackError("no_such_subteam")
@@ -184,10 +178,12 @@ METHODS = {
     "auth.test": ApiMethod(auth_test),
     "conversations.replies": ApiMethod(replies, HISTORY, 3, ("channel", "ts"), WINDOW),
     "conversations.history": ApiMethod(history, HISTORY, 3, ("channel",), WINDOW),
-    "conversations.info": ApiMethod(info, READ, 3, ("channel",), ("include_locale", "include_num_members")),
-    "conversations.members": ApiMethod(members, READ, 4, ("channel",), PAGED),
+    "conversations.info": ApiMethod(channel_info, READ, 3, ("channel",), ("include_locale", "include_num_members")),
+    "conversations.members": ApiMethod(channel_members, READ, 4, ("channel",), PAGED),
     "conversations.open": ApiMethod(open_dm, ("im:write",), 3, ("users",), ("return_im", "prevent_creation")),
     "users.info": ApiMethod(user_info, ("users:read",), 4, ("user",), ("include_locale",)),
     "users.list": ApiMethod(user_list, ("users:read",), 2, (), (*PAGED, "include_locale")),
-    "usergroups.users.list": ApiMethod(group_users, ("usergroups:read",), 2, ("usergroup",), ("include_disabled",)),
+    "usergroups.users.list": ApiMethod(
+        user_group_members, ("usergroups:read",), 2, ("usergroup",), ("include_disabled",)
+    ),
 }

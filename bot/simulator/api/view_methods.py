@@ -1,8 +1,8 @@
 """views.*: modals and the home tab (slack.md §4.2, §6.1, §6.4)."""
 
 from bot.simulator.api.api_method import ApiMethod, Arguments
-from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import HOME, MODAL, check_view
+from bot.simulator.rules.slack_limits import VIEW_STACK
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_json import view_json
@@ -10,7 +10,7 @@ from bot.simulator.slack_records import Json, View
 
 
 def read_view(args: Arguments, kind: str) -> Json:
-    """The view a call brings, checked, of the kind this method takes."""
+    """Return the checked view of a call; raise SlackError if its type is another than `kind`."""
     view = args.record("view") or {}
     check_view(view)
     if view["type"] != kind:
@@ -24,55 +24,53 @@ def open_modal(slack: SimulatedSlack, args: Arguments) -> Json:
     user = slack.workspace.take_trigger(args.text("trigger_id")).user
     view = slack.workspace.new_view(user, content)
     slack.workspace.modals[user] = [view]
-    return shown(slack, view)
+    return view_answer(slack, view)
 
 
 def push_modal(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Put a modal on top of the one that is open."""
+    """Put a modal on top of the open one."""
     content = read_view(args, MODAL)
     user = slack.workspace.take_trigger(args.text("trigger_id")).user
     stack = slack.workspace.modals.get(user, [])
     if not stack:
         raise SlackError("not_found")
-    if len(stack) >= limits.VIEW_STACK:
+    if len(stack) >= VIEW_STACK:
         raise SlackError("push_limit_reached")
     view = slack.workspace.new_view(user, content, stack[0].id)
     stack.append(view)
-    return shown(slack, view)
+    return view_answer(slack, view)
 
 
 def update_view(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Change a view in place."""
+    """Replace the content of a view."""
     view = slack.workspace.views.get(args.text("view_id"))
     if view is None:
         raise SlackError("not_found")
-    content = read_view(args, str(view.content["type"]))
-    return replace(slack, view, content, args)
+    return replace_content(slack, view, read_view(args, str(view.content["type"])), args)
 
 
-def publish(slack: SimulatedSlack, args: Arguments) -> Json:
+def publish_home(slack: SimulatedSlack, args: Arguments) -> Json:
     """Set a person's home tab."""
     if not slack.app.home_tab:
         raise SlackError("not_enabled")
     user = slack.workspace.person(args.text("user_id"))
     content = read_view(args, HOME)
-    view = slack.workspace.homes.get(user.id)
-    if view is None:
-        view = slack.workspace.homes[user.id] = slack.workspace.new_view(user.id, content)
-        return shown(slack, view)
-    return replace(slack, view, content, args)
+    if view := slack.workspace.homes.get(user.id):
+        return replace_content(slack, view, content, args)
+    view = slack.workspace.homes[user.id] = slack.workspace.new_view(user.id, content)
+    return view_answer(slack, view)
 
 
-def replace(slack: SimulatedSlack, view: View, content: Json, args: Arguments) -> Json:
-    """Change a view in place; SlackError `hash_conflict` when it changed since the caller looked (slack.md §6.4)."""
+def replace_content(slack: SimulatedSlack, view: View, content: Json, args: Arguments) -> Json:
+    """Replace the content; raise SlackError `hash_conflict` if the caller's hash is old (slack.md §6.4)."""
     if "hash" in args and args.text("hash") != view.hash:
         raise SlackError("hash_conflict")
     view.content, view.hash = content, slack.workspace.new_hash()
-    return shown(slack, view)
+    return view_answer(slack, view)
 
 
-def shown(slack: SimulatedSlack, view: View) -> Json:
-    """Tell who watches, and answer with the view."""
+def view_answer(slack: SimulatedSlack, view: View) -> Json:
+    """Notify of the changed view and return it."""
     slack.changes.notify("view", view.user, view.id)
     return {"view": view_json(slack.workspace, view)}
 
@@ -81,5 +79,5 @@ METHODS = {
     "views.open": ApiMethod(open_modal, (), 4, ("trigger_id", "view")),
     "views.push": ApiMethod(push_modal, (), 4, ("trigger_id", "view")),
     "views.update": ApiMethod(update_view, (), 4, ("view_id", "view"), ("hash",)),
-    "views.publish": ApiMethod(publish, (), 4, ("user_id", "view"), ("hash",)),
+    "views.publish": ApiMethod(publish_home, (), 4, ("user_id", "view"), ("hash",)),
 }

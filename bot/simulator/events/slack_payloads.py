@@ -1,16 +1,19 @@
-"""Events, clicks, commands and submissions in Slack's shape (slack.md §5, §6). Pure."""
+"""Bodies of events, interactions and slash commands in Slack's format (slack.md §5, §6). Pure."""
 
 import secrets
 
 from bot.simulator.slack_records import Channel, Json, Person
 from bot.simulator.workspace import APP_ID, BOT
 
-CHANNEL_TYPES = {"channel": "channel", "group": "group", "im": "im", "mpim": "mpim"}
 SUBSCRIPTIONS = {"channel": "message.channels", "group": "message.groups", "im": "message.im", "mpim": "message.mpim"}
+MENTION_KEYS = (
+    "user", "text", "ts", "thread_ts", "team", "files", "blocks", "bot_id", "edited", "user_team", "source_team",
+    "client_msg_id", "parent_user_id",
+)  # fmt: skip
 
 
 def event_callback(event: Json, team_id: str, at: float, external: bool = False) -> Json:
-    """The outer body of one event, with an event_id of its own (slack.md §5.1)."""
+    """Return the body of one event, with a new event_id (slack.md §5.1)."""
     authorization = {
         "enterprise_id": None, "team_id": team_id, "user_id": BOT, "is_bot": True, "is_enterprise_install": False
     }  # fmt: skip
@@ -31,25 +34,16 @@ def event_callback(event: Json, team_id: str, at: float, external: bool = False)
 
 
 def app_mention(message: Json, channel: str) -> Json:
-    """The event of a mention: a message without its channel_type (slack.md §5.3)."""
-    keep = (
-        "user", "text", "ts", "thread_ts", "team", "files", "blocks", "bot_id", "edited", "user_team", "source_team",
-        "client_msg_id", "parent_user_id",
-    )  # fmt: skip
-    kept = {key: message[key] for key in keep if key in message}
+    """Return the event of a mention: a message without channel_type (slack.md §5.3)."""
+    kept = {key: message[key] for key in MENTION_KEYS if key in message}
     return {"type": "app_mention", **kept, "channel": channel, "event_ts": message["ts"]}
 
 
-def actor(person: Person, team_domain: str) -> Json:
-    """The user and team of an interaction; the team is always that of the installation."""
-    return {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team_id}
-
-
 def interaction(kind: str, person: Person, team: Json) -> Json:
-    """What every interaction carries (slack.md §6.1)."""
+    """Return what every interaction contains; `team` is that of the installation (slack.md §6.1)."""
     return {
         "type": kind,
-        "user": actor(person, team["domain"]),
+        "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team_id},
         "team": team,
         "enterprise": None,
         "is_enterprise_install": False,
@@ -58,20 +52,20 @@ def interaction(kind: str, person: Person, team: Json) -> Json:
     }
 
 
-def channel_of(channel: Channel) -> Json:
-    """How an interaction names its channel."""
+def interaction_channel(channel: Channel) -> Json:
+    """Return a channel as interactions name it."""
     names = {"im": "directmessage", "group": "privategroup"}
     return {"id": channel.id, "name": names.get(channel.kind, channel.name)}
 
 
 def slash_command(command: str, text: str, person: Person, channel: Channel, team: Json) -> Json:
-    """The fields of a slash command; there is no thread (slack.md §6.2)."""
+    """Return the fields of a slash command; it has no thread (slack.md §6.2)."""
     return {
         "token": "simulator",
         "team_id": team["id"],
         "team_domain": team["domain"],
         "channel_id": channel.id,
-        "channel_name": channel_of(channel)["name"],
+        "channel_name": interaction_channel(channel)["name"],
         "user_id": person.id,
         "user_name": person.name,
         "command": command,

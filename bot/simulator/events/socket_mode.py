@@ -1,4 +1,4 @@
-"""Socket Mode: tickets, sockets, envelopes, acknowledgements and redelivery (slack.md §1.3, §5.2)."""
+"""Socket Mode: tickets, WebSockets, envelopes, acknowledgements and redelivery (slack.md §1.3, §5.2)."""
 
 import asyncio
 import json
@@ -16,12 +16,12 @@ from bot.simulator.simulator_settings import Switches
 from bot.simulator.slack_records import Json
 from bot.simulator.workspace import APP_ID
 
-LATENCIES = 100_000  # so many acknowledgement times are kept
+KEPT_ACK_TIMES = 100_000
 
 
 @dataclass(eq=False)
 class Envelope:
-    """One thing on its way to the app; `acked` resolves to the answer's payload, or to None when none came."""
+    """An event or gesture sent to the app; `acked` resolves to the payload of its acknowledgement, None without one."""
 
     kind: str
     payload: Json
@@ -29,11 +29,11 @@ class Envelope:
     wants_answer: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     attempt: int = 0
-    sent: float = 0.0  # on the loop's clock, when the first attempt left
+    sent: float = 0.0  # loop time of the first attempt
     timer: asyncio.TimerHandle | None = None
 
     def frame(self) -> str:
-        """The frame of the current attempt."""
+        """Return the frame of the current attempt."""
         frame: Json = {"type": self.kind, "envelope_id": self.id, "payload": self.payload}
         frame["accepts_response_payload"] = self.wants_answer
         if self.kind == "events_api":
@@ -43,7 +43,7 @@ class Envelope:
 
 @dataclass(eq=False)
 class SocketConnection:
-    """One socket, and the connection beneath it; a silent one never speaks, whatever the switches say later."""
+    """One WebSocket and its TCP transport; `silent` is the switch as it was when the app connected."""
 
     socket: web.WebSocketResponse
     transport: asyncio.Transport | None
@@ -51,74 +51,74 @@ class SocketConnection:
 
 
 class SocketMode:
-    """Carries envelopes over whatever sockets are open, and again when nobody acknowledged them."""
+    """Sends envelopes over the open WebSockets, and events again until they are acknowledged."""
 
     def __init__(self, switches: Switches, changes: ChangeNotifier) -> None:
         self._switches = switches
         self._changes = changes
         self._tickets: set[str] = set()
-        self._lines: list[SocketConnection] = []
-        self._turn = 0
+        self._connections: list[SocketConnection] = []
+        self._last_used = 0
         self._pending: dict[str, Envelope] = {}
         self._sends: set[asyncio.Task[None]] = set()
-        self.given_up: list[Json] = []  # event bodies nobody acknowledged in any attempt
+        self.given_up: list[Json] = []  # events that were not acknowledged in any attempt
         self.delivered = 0
-        self.ack_seconds: deque[float] = deque(maxlen=LATENCIES)  # of events: first attempt to acknowledgement
+        self.ack_seconds: deque[float] = deque(maxlen=KEPT_ACK_TIMES)  # of events, from the first attempt
 
     @property
     def connected(self) -> int:
-        """How many sockets are open."""
-        return len(self._lines)
+        """Return the number of open WebSockets."""
+        return len(self._connections)
 
     @property
     def pending(self) -> int:
-        """How many events wait for an acknowledgement or their next attempt."""
+        """Return how many envelopes wait for an acknowledgement or their next attempt."""
         return len(self._pending)
 
     def new_ticket(self) -> str:
-        """A ticket for one connection."""
+        """Return a ticket for one connection."""
         ticket = secrets.token_hex(16)
         if not self._switches.bad_tickets:
             self._tickets.add(ticket)
         return ticket
 
     async def connect(self, request: web.Request) -> web.StreamResponse:
-        """Serve one socket until it closes; a ticket works once (slack.md §1.3)."""
+        """Serve one WebSocket until it closes; a ticket works once (slack.md §1.3)."""
         ticket = request.query.get("ticket", "")
         if ticket not in self._tickets:
-            raise web.HTTPNotFound(text="this address was used or never given out")
+            raise web.HTTPNotFound(text="unknown or used ticket")
         self._tickets.discard(ticket)
         socket = web.WebSocketResponse(autoping=False, max_msg_size=0)
         await socket.prepare(request)
-        if len(self._lines) >= SOCKETS:
+        if len(self._connections) >= SOCKETS:
             await socket.send_str(disconnect_frame("too_many_websockets"))
             await socket.close()
             return socket
-        line = SocketConnection(socket, request.transport, silent=self._switches.silent_sockets)
+        connection = SocketConnection(socket, request.transport, silent=self._switches.silent_sockets)
         try:
-            await self._serve(line)
+            await self._serve(connection)
         finally:
-            self._drop(line)
+            self._disconnected(connection)
         return socket
 
-    async def _serve(self, line: SocketConnection) -> None:
-        if not line.silent:
-            self._lines.append(line)
-            await line.socket.send_str(hello_frame(len(self._lines)))
+    async def _serve(self, connection: SocketConnection) -> None:
+        if not connection.silent:
+            self._connections.append(connection)
+            await connection.socket.send_str(hello_frame(len(self._connections)))
             self._changes.notify("sockets")
-        async for message in line.socket:
-            if message.type is WSMsgType.PING and not (line.silent or self._switches.silent_sockets):
-                await line.socket.pong(message.data)
+        async for message in connection.socket:
+            if message.type is WSMsgType.PING and not (connection.silent or self._switches.silent_sockets):
+                await connection.socket.pong(message.data)
             elif message.type is WSMsgType.TEXT:
                 self._acknowledge(json.loads(message.data))
 
-    def _drop(self, line: SocketConnection) -> None:
-        if line in self._lines:
-            self._lines.remove(line)
+    def _disconnected(self, connection: SocketConnection) -> None:
+        if connection in self._connections:
+            self._connections.remove(connection)
             self._changes.notify("sockets")
 
     def _acknowledge(self, frame: Json) -> None:
-        """An answer counts whichever socket it comes from (slack.md §1.3)."""
+        """Accept an acknowledgement from any connection (slack.md §1.3)."""
         if self._switches.drop_acks:
             self._switches.drop_acks -= 1 if self._switches.drop_acks > 0 else 0
             return
@@ -137,48 +137,50 @@ class SocketMode:
         self._changes.notify("acks")
 
     def send_event(self, body: Json) -> Envelope:
-        """Deliver an event; without an acknowledgement it comes again as the switches say, then is given up."""
+        """Send an event; without an acknowledgement it is sent again as the switches say, then given up."""
         loop = asyncio.get_running_loop()
         envelope = Envelope("events_api", body, loop.create_future())
-        if not self._switches.jitter:
-            return self._launch(envelope)
         self._pending[envelope.id] = envelope
-        envelope.timer = loop.call_later(random.uniform(0, self._switches.jitter), self._try, envelope)  # noqa: S311 -- no secret
+        if self._switches.jitter:
+            delay = random.uniform(0, self._switches.jitter)  # noqa: S311 -- no secret
+            envelope.timer = loop.call_later(delay, self._attempt, envelope)
+        else:
+            self._attempt(envelope)
         return envelope
 
     async def send_gesture(self, kind: str, payload: Json, wants_answer: bool) -> Json | None:
-        """Deliver a click, command or submission once; its answer, or None when none comes in time (slack.md §1.2)."""
+        """Send a click, command or submission once (slack.md §1.2).
+
+        Return the payload of its acknowledgement, None if it did not come in time.
+        """
         envelope = Envelope(kind, payload, asyncio.get_running_loop().create_future(), wants_answer)
-        return await self._launch(envelope).acked
-
-    def _launch(self, envelope: Envelope) -> Envelope:
         self._pending[envelope.id] = envelope
-        self._try(envelope)
-        return envelope
+        self._attempt(envelope)
+        return await envelope.acked
 
-    def _try(self, envelope: Envelope) -> None:
-        """One attempt; when no socket is open it has failed at once."""
-        line = self._next_line()
+    def _attempt(self, envelope: Envelope) -> None:
+        """Send one attempt; without an open WebSocket it fails at once."""
+        connection = self._next_connection()
         loop = asyncio.get_running_loop()
-        if line is None:
+        if connection is None:
             envelope.timer = loop.call_soon(self._failed, envelope)  # type: ignore[assignment]  # a Handle cancels as well
             return
         self.delivered += 1
         envelope.sent = envelope.sent or loop.time()
-        send = loop.create_task(self._send(line, envelope.frame()))
+        send = loop.create_task(self._send(connection, envelope.frame()))
         self._sends.add(send)
         send.add_done_callback(self._sends.discard)
         wait = self._switches.redelivery_timeout if envelope.kind == "events_api" else self._switches.ack_timeout
         envelope.timer = loop.call_later(wait, self._failed, envelope)
 
-    async def _send(self, line: SocketConnection, frame: str) -> None:
+    async def _send(self, connection: SocketConnection, frame: str) -> None:
         try:
-            await line.socket.send_str(frame)
+            await connection.socket.send_str(frame)
         except (ConnectionError, RuntimeError):
-            self._drop(line)
+            self._disconnected(connection)
 
     def _failed(self, envelope: Envelope) -> None:
-        """Nobody acknowledged: events come again, everything else is lost (slack.md §5.2, §6.2)."""
+        """Send an unacknowledged event again later; drop anything else (slack.md §5.2, §6.2)."""
         delays = self._switches.redelivery_delays
         if envelope.kind != "events_api" or envelope.attempt >= len(delays):
             self._pending.pop(envelope.id, None)
@@ -188,48 +190,48 @@ class SocketMode:
             return
         delay = delays[envelope.attempt]
         envelope.attempt += 1
-        envelope.timer = asyncio.get_running_loop().call_later(delay, self._try, envelope)
+        envelope.timer = asyncio.get_running_loop().call_later(delay, self._attempt, envelope)
 
-    def _next_line(self) -> SocketConnection | None:
-        """Any open socket, in turn (slack.md §1.3)."""
-        lines = [line for line in self._lines if not line.socket.closed]
-        if not lines or self._switches.silent_sockets:
+    def _next_connection(self) -> SocketConnection | None:
+        """Return an open connection, each in turn, or None (slack.md §1.3)."""
+        connections = [connection for connection in self._connections if not connection.socket.closed]
+        if not connections or self._switches.silent_sockets:
             return None
-        self._turn += 1
-        return lines[self._turn % len(lines)]
+        self._last_used += 1
+        return connections[self._last_used % len(connections)]
 
     async def refresh(self, reason: str = "refresh_requested") -> None:
-        """Ask every socket to come back on a new address, as Slack does every few hours."""
-        lines, self._lines = self._lines, []
-        for line in lines:
-            await self._send(line, disconnect_frame(reason))
+        """Ask the app to reconnect every WebSocket, as Slack does every few hours."""
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            await self._send(connection, disconnect_frame(reason))
         self._changes.notify("sockets")
 
     async def kill(self) -> None:
-        """Cut every socket without a word."""
-        lines, self._lines = self._lines, []
-        for line in lines:
-            if line.transport:
-                line.transport.abort()
+        """Abort every connection without a close frame."""
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            if connection.transport:
+                connection.transport.abort()
         self._changes.notify("sockets")
 
     async def close(self) -> None:
-        """Stop every timer and close every socket."""
+        """Stop every timer and close every WebSocket."""
         for envelope in tuple(self._pending.values()):
             self._settle(envelope, None)
         self._pending.clear()
-        for line in tuple(self._lines):
-            await line.socket.close(code=WSCloseCode.GOING_AWAY)
+        for connection in tuple(self._connections):
+            await connection.socket.close(code=WSCloseCode.GOING_AWAY)
         await asyncio.gather(*self._sends, return_exceptions=True)
 
 
 def hello_frame(connections: int) -> str:
-    """The first frame of a socket."""
+    """Return the first frame of a WebSocket."""
     debug: dict[str, Any] = {"host": "simulator", "approximate_connection_time": 18060}
     about = {"connection_info": {"app_id": APP_ID}, "num_connections": connections, "debug_info": debug}
     return json.dumps({"type": "hello", **about})
 
 
 def disconnect_frame(reason: str) -> str:
-    """The frame that asks the app to connect anew."""
+    """Return the frame that asks the app to reconnect."""
     return json.dumps({"type": "disconnect", "reason": reason, "debug_info": {"host": "simulator"}})

@@ -1,4 +1,4 @@
-"""What people see: messages with their text, buttons and cards, as tests and the page read them."""
+"""What people see: messages with their text, buttons and task cards, as tests and the page read them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any
 from bot.simulator.people.interactive_elements import clickable_elements
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Ephemeral, Json, Message
-from bot.simulator.workspace import Workspace
+from bot.simulator.workspace import BOT, Workspace
 
 CARDS = ("task_card", "plan")
-SPANS = ("text", "link", "emoji", "user")  # of rich text: one line together
-PARTS = ("title", "text", "fields", "elements", "rows", "blocks", "label", "caption", "accessory")
+SPANS = ("text", "link", "emoji", "user")  # parts of one line of rich text
+TEXT_KEYS = ("title", "text", "fields", "elements", "rows", "blocks", "label", "caption", "accessory")
 
 
 @dataclass(frozen=True)
 class VisibleButton:
-    """A button somebody may press."""
+    """A button."""
 
     action_id: str
     text: str
@@ -30,7 +30,7 @@ class VisibleButton:
 
 @dataclass(frozen=True)
 class VisibleTask:
-    """A task card as it stands."""
+    """A task card."""
 
     id: str
     title: str
@@ -41,7 +41,10 @@ class VisibleTask:
 
 @dataclass(frozen=True, kw_only=True)
 class VisibleMessage:
-    """A message as a person sees it: `text` is everything readable but cards and buttons, `fallback` the text field."""
+    """A message as people see it.
+
+    `text` is everything readable except task cards and buttons, `fallback` the message's text field.
+    """
 
     channel: str
     ts: str
@@ -64,24 +67,38 @@ class VisibleMessage:
     reply_count: int = 0
 
     def button(self, action_id: str) -> VisibleButton:
-        """The button with this action_id; raises LookupError when there is none."""
+        """Return the button with this action_id, or raise LookupError."""
         for button in self.buttons:
             if button.action_id == action_id:
                 return button
         raise LookupError(f"no button {action_id!r} among {[button.action_id for button in self.buttons]}")
 
 
+@dataclass(frozen=True)
+class GestureResult:
+    """Whether the app acknowledged a gesture in time, with which payload, and its answers through the response_url."""
+
+    acked: bool
+    payload: Json = field(default_factory=dict)
+    replies: list[VisibleMessage] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Return all replies as one text."""
+        return "\n".join(reply.text for reply in self.replies)
+
+
 def visible_message(workspace: Workspace, message: Message) -> VisibleMessage:
-    """A message of a channel."""
-    shape = message_json(workspace, workspace.expire_stream(message), with_metadata=True)
-    blocks = shape.get("blocks", [])
+    """Return a message of a channel as people see it."""
+    written = message_json(workspace, workspace.expire_stream(message), with_metadata=True)
+    blocks = written.get("blocks", [])
     plans = [block for block in blocks if block["type"] == "plan"]
     return VisibleMessage(
         channel=message.channel,
         ts=message.ts,
         user=message.user,
-        text=readable(blocks) if blocks else shape["text"],
-        fallback=shape["text"],
+        text=readable(blocks) if blocks else written["text"],
+        fallback=written["text"],
         thread_ts=message.thread_ts,
         is_bot=message.bot_id is not None,
         format="markdown" if message.stream else message.format,
@@ -89,21 +106,21 @@ def visible_message(workspace: Workspace, message: Message) -> VisibleMessage:
         buttons=list(buttons(blocks)),
         tasks=[visible_task(block) for block in cards(blocks)],
         plan_title=plans[0]["title"] if plans else "",
-        streaming_state=shape.get("streaming_state"),
+        streaming_state=written.get("streaming_state"),
         edited=message.edited is not None,
         subtype=message.subtype,
         metadata=message.metadata,
         files=message.files,
-        reply_count=shape.get("reply_count", 0),
+        reply_count=written.get("reply_count", 0),
     )
 
 
-def visible_ephemeral(ephemeral: Ephemeral, author: str) -> VisibleMessage:
-    """A message for one person only."""
+def visible_ephemeral(ephemeral: Ephemeral) -> VisibleMessage:
+    """Return an ephemeral message as its reader sees it."""
     return VisibleMessage(
         channel=ephemeral.channel,
         ts=ephemeral.ts,
-        user=author,
+        user=BOT,
         text=readable(ephemeral.blocks) if ephemeral.blocks else ephemeral.text,
         fallback=ephemeral.text,
         thread_ts=ephemeral.thread_ts,
@@ -116,12 +133,12 @@ def visible_ephemeral(ephemeral: Ephemeral, author: str) -> VisibleMessage:
 
 
 def readable(value: Any) -> str:
-    """All words of blocks, cards and buttons left out, a line per piece."""
+    """Return the text of blocks, a line per piece, without task cards and buttons."""
     return "\n".join(piece for piece in pieces(value) if piece)
 
 
 def pieces(value: Any) -> Iterator[str]:
-    """The words of a block and of what is inside it, in order."""
+    """Yield the texts of a block and of what is inside it, in order."""
     if isinstance(value, dict):
         if value.get("type") not in (*CARDS, "button", "overflow"):
             yield from inner_pieces(value)
@@ -134,12 +151,12 @@ def pieces(value: Any) -> Iterator[str]:
 
 
 def inner_pieces(value: Json) -> Iterator[str]:
-    """The words of one object: its own text first."""
+    """Yield the texts of one object, its own text first."""
     if isinstance(value.get("text"), str):
         yield value["text"]
     elif value.get("type") == "raw_number":
         yield str(value.get("value", ""))
-    for key in PARTS:
+    for key in TEXT_KEYS:
         inner = value.get(key)
         if isinstance(inner, dict | list):
             yield from pieces(inner)
@@ -148,29 +165,24 @@ def inner_pieces(value: Json) -> Iterator[str]:
 
 
 def buttons(blocks: Any) -> Iterator[VisibleButton]:
-    """Every button of the blocks, with the block it stands in."""
+    """Yield every button of the blocks."""
     for element, block_id in clickable_elements(blocks):
         if element.get("type") in ("button", "icon_button"):
-            yield visible_button(element, block_id)
-
-
-def visible_button(element: Json, block_id: str) -> VisibleButton:
-    """One button."""
-    visible = element.get("visible_to_user_ids")
-    return VisibleButton(
-        action_id=element.get("action_id", ""),
-        text=element["text"]["text"],
-        value=element.get("value"),
-        style=element.get("style"),
-        block_id=block_id,
-        url=element.get("url"),
-        confirm=element.get("confirm"),
-        visible_to=tuple(visible) if visible else None,
-    )
+            visible = element.get("visible_to_user_ids")
+            yield VisibleButton(
+                action_id=element.get("action_id", ""),
+                text=element["text"]["text"],
+                value=element.get("value"),
+                style=element.get("style"),
+                block_id=block_id,
+                url=element.get("url"),
+                confirm=element.get("confirm"),
+                visible_to=tuple(visible) if visible else None,
+            )
 
 
 def cards(blocks: Any) -> Iterator[Json]:
-    """Every task card, alone or in a plan."""
+    """Yield every task card, alone or in a plan."""
     for block in blocks:
         if block["type"] == "task_card":
             yield block
@@ -179,6 +191,6 @@ def cards(blocks: Any) -> Iterator[Json]:
 
 
 def visible_task(card: Json) -> VisibleTask:
-    """One task card."""
+    """Return a task card with its texts."""
     details, output = (readable((card.get(key) or {}).get("elements")) for key in ("details", "output"))
     return VisibleTask(card["task_id"], card["title"], card["status"], details, output)

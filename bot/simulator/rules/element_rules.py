@@ -1,57 +1,63 @@
 """Which elements Slack accepts inside blocks, and how long each of their texts may be (slack.md §4.2)."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.slack_records import Json
 
 FIELDS = ("plain_text_input", "number_input", "email_text_input", "url_text_input", "file_input", "rich_text_input")
-INPUTS = (*FIELDS, "datepicker", "timepicker", "datetimepicker", "checkboxes", "radio_buttons")
-PICKERS = ("users_select", "conversations_select", "channels_select", "external_select", "static_select")
-SELECTS = (*PICKERS, *(f"multi_{name}" for name in PICKERS))
+PICKERS = ("datepicker", "timepicker", "datetimepicker")
+INPUTS = (*FIELDS, *PICKERS, "checkboxes", "radio_buttons")
+MENUS = ("users_select", "conversations_select", "channels_select", "external_select", "static_select")
+SELECTS = (*MENUS, *(f"multi_{name}" for name in MENUS))
 STYLES = ("primary", "danger")
+PLAIN, ANY_TEXT = ("plain_text",), ("plain_text", "mrkdwn")
+
+
+@dataclass(frozen=True)
+class TextRule:
+    """A text of 1 to `limit` characters under `key`: a text object of one of `kinds`, without kinds a string."""
+
+    key: str
+    limit: int
+    kinds: tuple[str, ...] = ()
+    required: bool = False
 
 
 class BlockProblems:
-    """What is wrong with a payload, each finding with a JSON pointer to its place."""
+    """The problems of a payload, each with a JSON pointer to its place."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
         self.action_ids: set[str] = set()
         self.block_ids: set[str] = set()
 
-    def add(self, what: str, at: str) -> None:
-        """Note one problem."""
-        self.problems.append(f"{what} [json-pointer:{at}]")
+    def add(self, problem: str, at: str) -> None:
+        """Add one problem."""
+        self.problems.append(f"{problem} [json-pointer:{at}]")
 
-    def string(self, owner: Json, key: str, limit: int, at: str, required: bool = False) -> None:
-        """A string of 1 to `limit` characters, missing only where it is not required."""
-        value = owner.get(key)
-        if value is None:
-            if required:
-                self.add(f"missing required field: {key}", at)
-        elif not isinstance(value, str):
-            self.add("must be a string", f"{at}/{key}")
-        elif not value:
-            self.add("must be more than 0 characters", f"{at}/{key}")
-        elif len(value) > limit:
-            self.add(f"must be less than {limit + 1} characters", f"{at}/{key}")
-
-    def text(self, owner: Json, key: str, limit: int, at: str, *, plain: bool = True, required: bool = True) -> None:
-        """A text object of at most `limit` characters; `plain` allows no mrkdwn."""
-        value = owner.get(key)
-        if value is None:
-            if required:
-                self.add(f"missing required field: {key}", at)
-            return
-        kinds = ("plain_text",) if plain else ("plain_text", "mrkdwn")
-        if not isinstance(value, dict) or value.get("type") not in kinds:
-            self.add(f"must be a text object of type {' or '.join(kinds)}", f"{at}/{key}")
-            return
-        self.string(value, "text", limit, f"{at}/{key}", required=True)
+    def texts(self, owner: Json, at: str, *rules: TextRule) -> None:
+        """Check the texts of an object."""
+        for rule in rules:
+            value, here = owner.get(rule.key), f"{at}/{rule.key}"
+            if value is None:
+                if rule.required:
+                    self.add(f"missing required field: {rule.key}", at)
+            elif rule.kinds and (not isinstance(value, dict) or value.get("type") not in rule.kinds):
+                self.add(f"must be a text object of type {' or '.join(rule.kinds)}", here)
+            elif rule.kinds:
+                self.texts(value, here, TextRule("text", rule.limit, required=True))
+            elif not isinstance(value, str):
+                self.add("must be a string", here)
+            elif not value:
+                self.add("must be more than 0 characters", here)
+            elif len(value) > rule.limit:
+                self.add(f"must be less than {rule.limit + 1} characters", here)
 
     def unique(self, seen: set[str], value: Any, key: str, limit: int, at: str) -> None:
-        """An id of at most `limit` characters that no other in the payload bears."""
+        """Check an id: at most `limit` characters, and not in `seen`."""
         if value is None:
             return
         if not isinstance(value, str) or not value or len(value) > limit:
@@ -62,7 +68,7 @@ class BlockProblems:
             seen.add(value)
 
     def items(self, owner: Json, key: str, bounds: tuple[int, int], at: str) -> list[Any]:
-        """A list with a number of items inside `bounds`; an empty one when it is not."""
+        """Check the length of a list and return it; empty if it is no list."""
         value = owner.get(key)
         low, high = bounds
         if not isinstance(value, list):
@@ -73,104 +79,87 @@ class BlockProblems:
         return value[:high]
 
 
-def check_confirm(found: BlockProblems, element: Json, at: str) -> None:
-    """A confirmation dialog."""
-    confirm = element.get("confirm")
-    if confirm is None:
-        return
-    if not isinstance(confirm, dict):
-        found.add("must be an object", f"{at}/confirm")
-        return
-    at = f"{at}/confirm"
-    found.text(confirm, "title", limits.CONFIRM_TITLE, at)
-    found.text(confirm, "text", limits.CONFIRM_TEXT, at, plain=False)
-    found.text(confirm, "confirm", limits.CONFIRM_BUTTON, at)
-    found.text(confirm, "deny", limits.CONFIRM_BUTTON, at)
+@dataclass(frozen=True)
+class ElementRule:
+    """Texts of an element, its largest number of options (0: it has none), and what else is checked."""
+
+    texts: tuple[TextRule, ...] = ()
+    options: int = 0
+    has_confirm: bool = False
+    check: Callable[[BlockProblems, Json, str], None] | None = None
 
 
-def check_button(found: BlockProblems, element: Json, at: str) -> None:
-    """A button."""
-    found.text(element, "text", limits.BUTTON_TEXT, at)
-    found.string(element, "value", limits.BUTTON_VALUE, at)
-    found.string(element, "url", limits.BUTTON_URL, at)
-    found.string(element, "accessibility_label", limits.BUTTON_TEXT, at)
+CONFIRM = (
+    TextRule("title", limits.CONFIRM_TITLE, PLAIN, required=True),
+    TextRule("text", limits.CONFIRM_TEXT, ANY_TEXT, required=True),
+    TextRule("confirm", limits.CONFIRM_BUTTON, PLAIN, required=True),
+    TextRule("deny", limits.CONFIRM_BUTTON, PLAIN, required=True),
+)
+OPTION = (
+    TextRule("text", limits.OPTION_TEXT, ANY_TEXT, required=True),
+    TextRule("value", limits.OPTION_VALUE, required=True),
+)
+BUTTON_TEXT = TextRule("text", limits.BUTTON_TEXT, PLAIN, required=True)
+BUTTON_VALUE = TextRule("value", limits.BUTTON_VALUE)
+PLACEHOLDER = TextRule("placeholder", limits.PLACEHOLDER, PLAIN)
+
+
+def check_style(found: BlockProblems, element: Json, at: str) -> None:
+    """Check the style of a button."""
     if element.get("style") not in (None, *STYLES):
         found.add("must be primary or danger", f"{at}/style")
-    check_confirm(found, element, at)
-
-
-def check_options(found: BlockProblems, element: Json, at: str) -> None:
-    """A menu, with its options where it brings them along."""
-    if element["type"] in ("static_select", "multi_static_select") and "option_groups" not in element:
-        check_option_list(found, element, limits.OPTIONS, at)
-    found.text(element, "placeholder", limits.PLACEHOLDER, at, required=False)
-    check_confirm(found, element, at)
-
-
-def check_overflow(found: BlockProblems, element: Json, at: str) -> None:
-    """An overflow menu."""
-    check_option_list(found, element, limits.OVERFLOW_OPTIONS, at)
-    check_confirm(found, element, at)
-
-
-def check_option_list(found: BlockProblems, element: Json, most: int, at: str) -> None:
-    """Options with their texts and values."""
-    for i, option in enumerate(found.items(element, "options", (1, most), at)):
-        here = f"{at}/options/{i}"
-        if not isinstance(option, dict):
-            found.add("must be an object", here)
-            continue
-        found.text(option, "text", limits.OPTION_TEXT, here, plain=False)
-        found.string(option, "value", limits.OPTION_VALUE, here, required=True)
 
 
 def check_feedback(found: BlockProblems, element: Json, at: str) -> None:
-    """A pair of feedback buttons."""
+    """Check a pair of feedback buttons."""
     for key in ("positive_button", "negative_button"):
         button = element.get(key)
-        if not isinstance(button, dict):
+        if isinstance(button, dict):
+            value = TextRule("value", limits.BUTTON_VALUE, required=True)
+            found.texts(button, f"{at}/{key}", BUTTON_TEXT, value)
+        else:
             found.add(f"missing required field: {key}", at)
-            continue
-        found.text(button, "text", limits.BUTTON_TEXT, f"{at}/{key}")
-        found.string(button, "value", limits.BUTTON_VALUE, f"{at}/{key}", required=True)
-
-
-def check_icon_button(found: BlockProblems, element: Json, at: str) -> None:
-    """An icon button."""
-    found.string(element, "icon", 100, at, required=True)
-    found.text(element, "text", limits.BUTTON_TEXT, at)
-    found.string(element, "value", limits.BUTTON_VALUE, at)
-    check_confirm(found, element, at)
-
-
-def check_field(found: BlockProblems, element: Json, at: str) -> None:
-    """An input field."""
-    found.text(element, "placeholder", limits.PLACEHOLDER, at, required=False)
-    if element["type"] in ("checkboxes", "radio_buttons"):
-        check_option_list(found, element, 10, at)
 
 
 def check_image(found: BlockProblems, element: Json, at: str) -> None:
-    """An image, as a block or as an element."""
-    found.string(element, "alt_text", limits.IMAGE_ALT, at, required=True)
-    found.string(element, "image_url", limits.IMAGE_URL, at, required="slack_file" not in element)
-    found.text(element, "title", limits.IMAGE_TITLE, at, required=False)
+    """Check an image, as a block or as an element."""
+    url = TextRule("image_url", limits.IMAGE_URL, required="slack_file" not in element)
+    alt, title = TextRule("alt_text", limits.IMAGE_ALT, required=True), TextRule("title", limits.IMAGE_TITLE, PLAIN)
+    found.texts(element, at, alt, url, title)
 
 
+BUTTON = ElementRule(
+    (
+        BUTTON_TEXT,
+        BUTTON_VALUE,
+        TextRule("url", limits.BUTTON_URL),
+        TextRule("accessibility_label", limits.BUTTON_TEXT),
+    ),
+    has_confirm=True,
+    check=check_style,
+)
+ICON_BUTTON = ElementRule((TextRule("icon", 100, required=True), BUTTON_TEXT, BUTTON_VALUE), has_confirm=True)
+STATIC_SELECT = ElementRule((PLACEHOLDER,), limits.OPTIONS, has_confirm=True)
+TEXT_ELEMENT = ElementRule((TextRule("text", limits.FIELD_TEXT, required=True),))
+CHOICES = ElementRule((PLACEHOLDER,), 10)
 ELEMENTS = {
-    "button": check_button,
-    "overflow": check_overflow,
-    "feedback_buttons": check_feedback,
-    "icon_button": check_icon_button,
-    "image": check_image,
-    "workflow_button": check_button,
-    **dict.fromkeys(SELECTS, check_options),
-    **dict.fromkeys(INPUTS, check_field),
+    "button": BUTTON,
+    "workflow_button": BUTTON,
+    "icon_button": ICON_BUTTON,
+    "feedback_buttons": ElementRule(check=check_feedback),
+    "overflow": ElementRule((), limits.OVERFLOW_OPTIONS, has_confirm=True),
+    "image": ElementRule(check=check_image),
+    "mrkdwn": TEXT_ELEMENT,
+    "plain_text": TEXT_ELEMENT,
+    **dict.fromkeys(SELECTS, ElementRule((PLACEHOLDER,), has_confirm=True)),
+    **dict.fromkeys(("static_select", "multi_static_select"), STATIC_SELECT),
+    **dict.fromkeys(INPUTS, ElementRule((PLACEHOLDER,))),
+    **dict.fromkeys(("checkboxes", "radio_buttons"), CHOICES),
 }
 
 
 def check_element(found: BlockProblems, element: Any, allowed: tuple[str, ...], at: str) -> None:
-    """An element of one of the allowed types, with an action_id of its own when it acts."""
+    """Check an element: its type is allowed, its action_id unique, its texts and options within the limits."""
     kind = element.get("type") if isinstance(element, dict) else None
     if kind not in allowed:
         found.add(f"unsupported element type: {kind}", at)
@@ -178,7 +167,25 @@ def check_element(found: BlockProblems, element: Any, allowed: tuple[str, ...], 
     for key in element:
         if element[key] is None:
             found.add(f"must be provided a value: {key}", at)
-    if kind not in ("image", "mrkdwn", "plain_text"):
+    if kind not in ("image", *ANY_TEXT):
         found.unique(found.action_ids, element.get("action_id"), "action_id", limits.ACTION_ID, at)
-    if kind in ELEMENTS:
-        ELEMENTS[kind](found, element, at)
+    rule = ELEMENTS[kind]
+    found.texts(element, at, *rule.texts)
+    if rule.options and not (rule is STATIC_SELECT and "option_groups" in element):
+        check_options(found, element, rule.options, at)
+    if rule.has_confirm and element.get("confirm") is not None:
+        if isinstance(element["confirm"], dict):
+            found.texts(element["confirm"], f"{at}/confirm", *CONFIRM)
+        else:
+            found.add("must be an object", f"{at}/confirm")
+    if rule.check:
+        rule.check(found, element, at)
+
+
+def check_options(found: BlockProblems, element: Json, most: int, at: str) -> None:
+    """Check the options of a menu or of choices."""
+    for i, option in enumerate(found.items(element, "options", (1, most), at)):
+        if isinstance(option, dict):
+            found.texts(option, f"{at}/options/{i}", *OPTION)
+        else:
+            found.add("must be an object", f"{at}/options/{i}")

@@ -1,81 +1,69 @@
-"""The live feed of the page: server-sent events with what changed, as it is now."""
+"""The live feed of the page: server-sent events with the current state of what changed."""
 
 import asyncio
 import dataclasses
 import json
-from typing import Any
 
 from aiohttp import web
 
-from bot.simulator.change_notifier import Key
 from bot.simulator.people.visible_messages import visible_ephemeral, visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_json import view_json
 from bot.simulator.slack_records import Json
-from bot.simulator.workspace import BOT
 
-PAUSE = 0.05  # seconds between two frames: what changes in between is one change
-QUIET = 15.0  # seconds after which an empty line shows that the feed lives
+PAUSE = 0.05  # seconds between two frames; changes in between are sent together
+KEEP_ALIVE = 15.0  # seconds without changes before an empty comment is sent
 
 
 async def stream_changes(request: web.Request, slack: SimulatedSlack) -> web.StreamResponse:
-    """Serve one page until it goes away."""
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-ControlApi": "no-store"})
+    """Serve one page until it disconnects."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
     await response.prepare(request)
-    feed = slack.changes.subscribe()
+    queue = slack.changes.subscribe()
     try:
-        await response.write(b": here\n\n")
-        while not feed.ended:
+        await response.write(b": connected\n\n")
+        while not queue.ended:
             try:
-                keys = await asyncio.wait_for(feed.take(), QUIET)
+                keys = await asyncio.wait_for(queue.take(), KEEP_ALIVE)
             except TimeoutError:
-                await response.write(b": still here\n\n")
+                await response.write(b": keep-alive\n\n")
                 continue
-            frames = [frame for key in keys if (frame := describe(slack, key))]
+            frames = [frame for kind, *ids in keys if (frame := current_state(slack, kind, *ids))]
             if frames:
                 await response.write(f"data: {json.dumps(frames)}\n\n".encode())
                 await asyncio.sleep(PAUSE)
     except ConnectionError:
         return response
     finally:
-        slack.changes.unsubscribe(feed)
+        slack.changes.unsubscribe(queue)
     return response
 
 
-def describe(slack: SimulatedSlack, key: Key) -> Json | None:
-    """The thing named by a key as it is now; None for what the page does not show."""
-    readers = {"message": message_now, "ephemeral": ephemeral_now, "session": session_now, "view": view_now}
-    reader = readers.get(key[0])
-    if reader is None:
-        return {"kind": "prompts", "channel": key[1]} if key[0] == "prompts" else None
-    return {"kind": key[0], **reader(slack, key[1], key[2])}
+def current_state(slack: SimulatedSlack, kind: str, first: str = "", second: str = "") -> Json | None:
+    """Return the changed object as it is now; None for what the page does not show."""
+    match kind:
+        case "message":
+            return {"kind": kind, "channel": first, "ts": second, "message": _message(slack, first, second)}
+        case "ephemeral":
+            found = slack.workspace.ephemerals.get(second)
+            message = dataclasses.asdict(visible_ephemeral(found)) if found else None
+            user = found.user if found else None
+            return {"kind": kind, "channel": first, "ts": second, "user": user, "message": message}
+        case "session":
+            session = slack.workspace.session(first, second)
+            about = dataclasses.asdict(session) if session else None
+            return {"kind": kind, "channel": first, "thread_ts": second, "session": about}
+        case "view":
+            stack = slack.workspace.modals.get(first)
+            return {"kind": kind, "user": first, "view": view_json(slack.workspace, stack[-1]) if stack else None}
+        case "prompts":
+            return {"kind": kind, "channel": first}
+    return None
 
 
-def message_now(slack: SimulatedSlack, channel: str, ts: str) -> Json:
-    """A message, or that it is gone."""
+def _message(slack: SimulatedSlack, channel: str, ts: str) -> Json | None:
     try:
-        message: Any = dataclasses.asdict(visible_message(slack.workspace, slack.workspace.message(channel, ts)))
+        return dataclasses.asdict(visible_message(slack.workspace, slack.workspace.message(channel, ts)))
     except SlackError:
-        message = None
-    return {"channel": channel, "ts": ts, "message": message}
-
-
-def ephemeral_now(slack: SimulatedSlack, channel: str, ts: str) -> Json:
-    """A message for one person, or that it is gone."""
-    found = slack.workspace.ephemerals.get(ts)
-    message = dataclasses.asdict(visible_ephemeral(found, BOT)) if found else None
-    return {"channel": channel, "ts": ts, "user": found.user if found else None, "message": message}
-
-
-def session_now(slack: SimulatedSlack, channel: str, thread_ts: str) -> Json:
-    """The agent session of a thread."""
-    session = slack.workspace.session(channel, thread_ts)
-    return {"channel": channel, "thread_ts": thread_ts, "session": dataclasses.asdict(session) if session else None}
-
-
-def view_now(slack: SimulatedSlack, user: str, view_id: str) -> Json:
-    """The topmost modal of a person."""
-    del view_id
-    stack = slack.workspace.modals.get(user)
-    return {"user": user, "view": view_json(slack.workspace, stack[-1]) if stack else None}
+        return None

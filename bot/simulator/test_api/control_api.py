@@ -1,4 +1,4 @@
-"""The control API: everything a test or the page does with a simulator, over HTTP and JSON."""
+"""The control API: everything a test or the page does with a simulator, over HTTP and JSON (slack.md §7)."""
 
 import dataclasses
 import inspect
@@ -8,21 +8,22 @@ from typing import Any
 
 from aiohttp import web
 
+from bot.simulator.api.web_api import read_json_object
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_json import channel_json, user_json
 from bot.simulator.slack_records import Json
 from bot.simulator.test_api.change_feed import stream_changes
 
-LONGEST_WAIT = 60.0
+LONGEST_WAIT = 60.0  # seconds
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ANYWHERE = "0.0.0.0"  # noqa: S104 -- the person who asks for it gets it
+ALL_INTERFACES = "0.0.0.0"  # noqa: S104 -- only if the person chose it
 
 
 class ControlApi:
-    """Serves `POST /control/{name}` with a JSON object of arguments.
+    """Serves `POST /control/{verb}` with a JSON object of arguments.
 
-    Answers `{"ok": true, "result": …}`, or status 400 with `{"ok": false, "error": code}`.
+    The answer is `{"ok": true, "result": …}`, or status 400 with `{"ok": false, "error": code}`.
     """
 
     def __init__(self, verbs: Mapping[str, Callable[..., Any]], slack: SimulatedSlack) -> None:
@@ -31,18 +32,18 @@ class ControlApi:
         self._slack = slack
 
     def add_routes(self, application: web.Application) -> None:
-        """Put the control API under `/control/`."""
+        """Serve the control API under `/control/`."""
         application.router.add_get("/control/feed", self._feed)
-        application.router.add_post("/control/{name}", self._handle)
+        application.router.add_post("/control/{verb}", self._handle)
 
     async def state(self) -> Json:
-        """Everything the page needs to begin: people, places, commands, banner."""
+        """Return what the page needs at its start: people, channels, commands, banner."""
         workspace, app = self._slack.workspace, self._slack.app
         people = {p.id: user_json(p, include_locale=True) | {"bot_id": p.bot_id} for p in workspace.people.values()}
-        places = [channel_json(place) | {"members": sorted(place.members)} for place in workspace.channels.values()]
+        channels = [channel_json(c) | {"members": sorted(c.members)} for c in workspace.channels.values()]
         return {
             "people": people,
-            "channels": places,
+            "channels": channels,
             "app": app.name,
             "commands": list(app.commands.values()),
             "suggested": list(app.prompts),
@@ -50,7 +51,7 @@ class ControlApi:
         }
 
     async def switch(self, **values: Any) -> Json:
-        """Set some switches; answers with all of them. SlackError `no_such_switch` for an unknown name."""
+        """Set some switches and return all; raise SlackError `no_such_switch` for an unknown name."""
         switches = self._slack.switches
         for name, value in values.items():
             if not hasattr(switches, name):
@@ -59,7 +60,7 @@ class ControlApi:
         return dataclasses.asdict(switches)
 
     async def wait(self, since: int = 0, timeout: float = 30.0) -> int:
-        """The number of changes so far, as soon as it is greater than `since`, or after `timeout` seconds."""
+        """Return the number of changes once it exceeds `since`, or after `timeout` seconds."""
         changes = self._slack.changes
         try:
             await changes.until(lambda: changes.count > since, min(timeout, LONGEST_WAIT))
@@ -70,10 +71,12 @@ class ControlApi:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_host(request)
-            result = await self._call(request.match_info["name"], await read_body(request))
-        except SlackError as refusal:
-            return web.json_response({"ok": False, "error": refusal.code, "messages": refusal.messages}, status=400)
-        return web.json_response({"ok": True, "result": result}, dumps=dumps)
+            if request.content_type != "application/json":  # which other web sites cannot send without being asked
+                raise SlackError("invalid_arguments", "send application/json")
+            result = await self._call(request.match_info["verb"], await read_json_object(request))
+        except SlackError as error:
+            return web.json_response({"ok": False, "error": error.code, "messages": error.messages}, status=400)
+        return web.json_response({"ok": True, "result": result}, dumps=_dumps)
 
     async def _call(self, name: str, arguments: Json) -> Any:
         verb = self._verbs.get(name)
@@ -87,39 +90,25 @@ class ControlApi:
         return await result if inspect.isawaitable(result) else result
 
     def _check_host(self, request: web.Request) -> None:
-        """Refuse what was addressed to another name: a web site that had its name point at this machine."""
-        asked = (request.url.host or "").lower()
-        if asked not in {*LOOPBACK, self._slack.settings.host} and self._slack.settings.host != ANYWHERE:
-            raise SlackError("wrong_host", asked)
+        """Refuse other host names: a web site may let its own name lead to this machine (DNS rebinding)."""
+        host = (request.url.host or "").lower()
+        if host not in {*LOOPBACK, self._slack.settings.host} and self._slack.settings.host != ALL_INTERFACES:
+            raise SlackError("wrong_host", host)
 
     async def _feed(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_host(request)
-        except SlackError as refusal:
-            raise web.HTTPForbidden(text=str(refusal)) from None
+        except SlackError as error:
+            raise web.HTTPForbidden(text=str(error)) from None
         return await stream_changes(request, self._slack)
 
 
-async def read_body(request: web.Request) -> Json:
-    """The arguments of a control call; other web sites cannot send this content type without asking first."""
-    if request.content_type != "application/json":
-        raise SlackError("invalid_arguments", "send application/json")
-    try:
-        body = json.loads(await request.read() or b"{}")
-    except ValueError:
-        raise SlackError("invalid_json") from None
-    if not isinstance(body, dict):
-        raise SlackError("json_not_object")
-    return body
+def _dumps(value: Any) -> str:
+    return json.dumps(value, default=_json_form)
 
 
-def dumps(value: Any) -> str:
-    """JSON of records too."""
-    return json.dumps(value, default=as_record)
-
-
-def as_record(value: Any) -> Any:
-    """A record as an object, a set as a list."""
+def _json_form(value: Any) -> Any:
+    """Return a record as an object, a set as a list."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, set | frozenset):

@@ -1,18 +1,16 @@
-"""What a test lets go wrong."""
+"""How a test makes calls fail and time pass."""
 
 from bot.simulator.api.faults_and_rate_limits import Fault, Faults
-from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_errors import SlackError
-from bot.simulator.workspace import Workspace
 
 
 class FailureControls:
-    """Faults of the next calls, and time that passes."""
+    """Injects faults into the next calls, and advances the time."""
 
-    def __init__(self, faults: Faults, workspace: Workspace, changes: ChangeNotifier) -> None:
+    def __init__(self, faults: Faults, slack: SimulatedSlack) -> None:
         self._faults = faults
-        self._workspace = workspace
-        self._changes = changes
+        self._slack = slack
 
     async def fail_next(
         self,
@@ -26,34 +24,33 @@ class FailureControls:
         effect: bool = False,
         count: int = 1,
     ) -> None:
-        """Let the next `count` calls of `method` (`*` for any) go wrong.
+        """Let the next `count` calls of `method` (`*` for any) fail.
 
-        One of: `error` (an `ok: false`), `status` (429 with `retry_after` seconds, or 5xx), `drop` (the connection
-        breaks), or only `delay` seconds. With `effect` the call does its work first and only the answer is lost.
+        One of: `error` (the answer is `ok: false`), `status` (429 with `retry_after` seconds, or 5xx), `drop` (the
+        connection is closed), or only `delay` seconds. With `effect` the call does its work and its answer is lost.
         """
-        fault = Fault(error, status, retry_after, drop, delay, effect)
-        self._faults.add(method, fault, count)
+        self._faults.add(method, Fault(error, status, retry_after, drop, delay, effect), count)
 
     async def heal(self) -> None:
-        """Forget every fault that has not happened yet."""
+        """Remove every fault that no call has met yet."""
         self._faults.clear()
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass for Slack: streams, triggers, response addresses and statuses grow old."""
-        self._workspace.advance(seconds)
-        self._changes.notify("time")
+        """Advance Slack's time, for streams, triggers, response URLs and statuses."""
+        self._slack.workspace.advance(seconds)
+        self._slack.changes.notify("time")
 
     async def age_stream(self, ts: str, seconds: float) -> None:
-        """Let one stream have begun so many seconds earlier."""
-        for place in self._workspace.channels.values():
-            message = place.messages.get(ts)
+        """Make one stream this many seconds older."""
+        for channel in self._slack.workspace.channels.values():
+            message = channel.messages.get(ts)
             if message and message.stream:
                 message.stream.started -= seconds
-                self._workspace.expire_stream(message)
-                self._changes.notify("message", place.id, ts)
+                self._slack.workspace.expire_stream(message)
+                self._slack.changes.notify("message", channel.id, ts)
                 return
         raise SlackError("message_not_found")
 
     async def expire_stream(self, ts: str) -> None:
-        """End one stream as Slack does after its five minutes."""
+        """End one stream as Slack does after five minutes."""
         await self.age_stream(ts, 1e9)

@@ -1,4 +1,4 @@
-"""A simulator in another process, through its control API."""
+"""A simulator in another process, used through its control API."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ CALL_SECONDS = 90.0
 
 
 class RemoteSimulator:
-    """`async with RemoteSimulator(url) as sim:`; the verbs are those of `Simulator`, answers are plain JSON."""
+    """`async with RemoteSimulator(url) as sim:`; the verbs are the methods of `Simulator`, results are JSON."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
@@ -33,7 +33,7 @@ class RemoteSimulator:
             self._http = None
 
     async def do(self, verb: str, **arguments: Any) -> Any:
-        """Carry out one verb; raises SlackError as the simulator does, aiohttp.ClientError if unreachable."""
+        """Call one verb; raise SlackError as the simulator does, aiohttp.ClientError if it cannot be reached."""
         if self._http is None:
             raise RuntimeError("use `async with`")
         async with self._http.post(f"{self.url}/control/{verb}", json=arguments) as response:
@@ -43,7 +43,7 @@ class RemoteSimulator:
         return body["result"]
 
     async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 10.0) -> T:
-        """The first true answer of `look`, asked now and after each change; TimeoutError after `timeout` seconds."""
+        """Return the first true result of `look`, called now and after each change, or raise TimeoutError."""
         async with asyncio.timeout(timeout):
             seen = await self.do("wait", since=-1, timeout=0)
             while not (value := await look()):

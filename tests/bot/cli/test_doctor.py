@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.cli.doctor import examine
+from bot.simulator.app_manifest import installed_manifest
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import SimulatorSettings, installed_manifest
+from bot.simulator.simulator_settings import SimulatorSettings
 from storage.migrate import HEAD
 from tests.bot.surroundings import Surroundings
 from tests.e2e.team import Team

@@ -24,12 +24,12 @@ def status_of(sim: Simulator, root: str) -> str:
 
 async def test_the_wait_for_a_first_sign_is_measured(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     await sim.say("U0BEN", "C0GENERAL", "not for the bot")
-    assert (await sim.traffic())["signs"] == 0
+    assert (await sim.traffic())["first_responses"] == 0
     await client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status="processing")
     await client.chat_postMessage(channel="C0GENERAL", thread_ts=root, text="later")
     traffic = await sim.traffic()
-    assert traffic["signs"] == 1
-    assert traffic["sign_ms"]["p95"] > 0
+    assert traffic["first_responses"] == 1
+    assert traffic["first_response_ms"]["p95"] > 0
 
 
 @pytest.mark.parametrize("status", ["Thinking…", "", "is typing"])

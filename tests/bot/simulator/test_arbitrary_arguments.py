@@ -1,4 +1,4 @@
-"""Every method, with whatever arguments: an answer or a refusal, never a crash, and no change by what is refused."""
+"""Web API methods with arbitrary arguments: an answer or an error, never a crash, and no change after an error."""
 
 import contextlib
 import json
@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.simulator.api.api_method import FLAGS, LISTS, NUMBERS, OBJECTS, read_arguments
+from bot.simulator.api.api_method import FLAGS, LISTS, NUMBERS, OBJECTS
 from bot.simulator.api.web_api import METHODS
+from bot.simulator.app_manifest import parse_manifest
 from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.events.event_publisher import EventPublisher
 from bot.simulator.people.visible_messages import visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.simulator_settings import SimulatorSettings, Switches, app_of
+from bot.simulator.simulator_settings import SimulatorSettings, Switches
 from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Message
 from bot.simulator.traffic_statistics import FirstResponseTimes
@@ -22,8 +23,8 @@ from bot.simulator.workspace import BOT, Workspace, add_default_people_and_chann
 from tests.bot.simulator.bolt_app import MANIFEST
 
 
-class Nobody:
-    """Takes every event and keeps it."""
+class EventList:
+    """Keeps every event."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -32,9 +33,9 @@ class Nobody:
         self.bodies.append(body)
 
 
-def slack() -> SimulatedSlack:
-    """A slack with one thread: a person's root at 1.000000, the bot's reply at 2.000000."""
-    configured, app, switches = SimulatorSettings(manifest=MANIFEST), app_of(MANIFEST), Switches()
+def slack_with_a_thread() -> SimulatedSlack:
+    """One thread: a person's root at 1.000000, the bot's reply at 2.000000."""
+    configured, app, switches = SimulatorSettings(manifest=MANIFEST), parse_manifest(MANIFEST), Switches()
     workspace = Workspace("T0SIM", app.name, lambda: 1_000.0, 300.0)
     add_default_people_and_channels(workspace)
     workspace.add_message(Message("C0GENERAL", "1.000000", "U0ANA", "root"))
@@ -45,7 +46,7 @@ def slack() -> SimulatedSlack:
         workspace,
         switches,
         ChangeNotifier(),
-        EventPublisher(workspace, app, switches, Nobody()),
+        EventPublisher(workspace, app, switches, EventList()),
         FirstResponseTimes(),
     )
 
@@ -70,15 +71,15 @@ def arguments(name: str) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.mark.parametrize("name", sorted(METHODS))
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_any_arguments_get_an_answer_or_a_refusal(name: str, data: st.DataObject) -> None:
-    raw, method, room = data.draw(arguments(name)), METHODS[name], slack()
+def test_any_arguments_get_an_answer_or_an_error(name: str, data: st.DataObject) -> None:
+    raw, slack = data.draw(arguments(name)), slack_with_a_thread()
     with contextlib.suppress(SlackError):
-        answer = method.run(room, read_arguments(raw, method.required, method.optional))
+        answer = METHODS[name].call(slack, raw)
         json.dumps(answer)
-        for message in room.workspace.channels["C0GENERAL"].messages.values():
-            visible_message(room.workspace, message)
+        for message in slack.workspace.channels["C0GENERAL"].messages.values():
+            visible_message(slack.workspace, message)
         return
-    assert set(room.workspace.channels["C0GENERAL"].messages) == {"1.000000", "2.000000"}
+    assert set(slack.workspace.channels["C0GENERAL"].messages) == {"1.000000", "2.000000"}
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -39,6 +39,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/model/stream_parser.py", "asyncio"),
         ("bot/slack/render/split_markdown.py", "aiohttp"),
         ("bot/session/access.py", "slack_sdk"),
+        ("bot/simulator/demo_model/demo_replies.py", "aiohttp"),
         ("tools/tool_policy.py", "subprocess"),
     ],
     "SQL lives in storage": [

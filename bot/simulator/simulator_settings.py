@@ -20,6 +20,7 @@ class SimulatorSettings:
     stream_lifetime: float = 300.0  # slack.md §2.1: about five minutes from the start
     keep_log: bool = True
     banner: str | None = None  # shown on the page
+    tries: tuple[tuple[str, str], ...] = ()  # messages that the page offers as buttons, in English and Chinese
     clock: Callable[[], float] = time.time
 
 

@@ -37,7 +37,7 @@ class ControlApi:
         application.router.add_post("/control/{verb}", self._handle)
 
     async def state(self) -> Json:
-        """Return what the page needs at its start: people, channels, commands, banner."""
+        """Return what the page needs at its start: people, channels, commands, banner, messages to try."""
         workspace, app = self._slack.workspace, self._slack.app
         people = {p.id: user_json(p, include_locale=True) | {"bot_id": p.bot_id} for p in workspace.people.values()}
         channels = [channel_json(c) | {"members": sorted(c.members)} for c in workspace.channels.values()]
@@ -48,6 +48,7 @@ class ControlApi:
             "commands": list(app.commands.values()),
             "suggested": list(app.prompts),
             "banner": self._slack.settings.banner,
+            "tries": self._slack.settings.tries,
         }
 
     async def switch(self, **values: Any) -> Json:

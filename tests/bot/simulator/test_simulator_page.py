@@ -42,7 +42,7 @@ async def browser() -> AsyncIterator[Browser]:
 # One browser serves all tests, so what it talks to lives on its loop as well.
 @pytest_asyncio.fixture(loop_scope="module")
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(SimulatorSettings(manifest=MANIFEST)) as simulator:
+    async with Simulator(SimulatorSettings(manifest=MANIFEST, tries=(("Say hello", "打个招呼"),))) as simulator:
         yield simulator
 
 
@@ -133,7 +133,7 @@ async def test_a_command_in_a_thread_is_refused(page: Page, sim: Simulator, bolt
     await mention(page, sim)
     await page.get_by_test_id("thread-composer").fill("/memory list")
     await page.get_by_test_id("thread-composer").press("Enter")
-    await expect(page.get_by_test_id("notice")).to_contain_text("no slash commands in threads")
+    await expect(page.get_by_test_id("notice")).to_contain_text("Slash commands don't work in threads")
     assert bolt.gestures == []
 
 
@@ -172,6 +172,18 @@ async def test_people_have_their_own_places(page: Page, sim: Simulator) -> None:
     await page.get_by_test_id("composer").press("Enter")
     await expect(page.get_by_test_id("thread-messages")).to_contain_text("你好")
     assert [seen.user for seen in sim.messages("D0CHO")] == ["U0CHO"]
+
+
+async def test_a_message_to_try_is_sent_by_its_button_in_the_persons_language(page: Page, sim: Simulator) -> None:
+    await page.get_by_test_id("try").click()
+    await expect(page.get_by_test_id("thread-messages")).to_contain_text("@Hermes Say hello")
+    await page.locator("[data-person=U0CHO]").click()
+    await page.locator("[data-channel=D0CHO]").click()
+    await page.get_by_test_id("try").click()
+    await expect(page.get_by_test_id("thread-messages")).to_contain_text("打个招呼")
+    assert [seen.text for seen in sim.messages("D0CHO")] == ["打个招呼"]
+    await page.locator("[data-channel=C0QUIET]").click()
+    await expect(page.get_by_test_id("try")).to_be_hidden()
 
 
 async def test_an_own_message_is_edited_and_deleted(page: Page, sim: Simulator, bolt: Bolt) -> None:

@@ -25,8 +25,7 @@ class PageAssets:
         application.router.add_get("/archives/{channel}/{message}", self._index)
         application.router.add_get("/page/{name}", self._file)
 
-    async def _index(self, request: web.Request) -> web.StreamResponse:
-        del request
+    async def _index(self, _: web.Request) -> web.StreamResponse:
         return self._answer("index.html")
 
     async def _file(self, request: web.Request) -> web.StreamResponse:

@@ -17,9 +17,9 @@ from bot.simulator.people.interaction_gestures import InteractionGestures
 from bot.simulator.people.message_gestures import MessageGestures
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.simulator_settings import SimulatorSettings, Switches
+from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json, Kind, Person
 from bot.simulator.test_api.control_api import ControlApi
-from bot.simulator.test_api.failure_controls import FailureControls
 from bot.simulator.test_api.workspace_reader import WorkspaceReader
 from bot.simulator.traffic_statistics import FirstResponseTimes, traffic
 from bot.simulator.workspace import Workspace, add_default_people_and_channels
@@ -68,7 +68,7 @@ class Simulator:
         self._add_verbs()
 
     def _add_verbs(self) -> None:
-        """Make the gestures, readers and failure controls methods of this object."""
+        """Make gestures, readers and faults methods of this object."""
         write = MessageGestures(self._slack)
         self.say, self.bot_says, self.edit, self.delete = write.say, write.bot_says, write.edit, write.delete
         self.unfurl, self.join, self.leave, self.send_event = write.unfurl, write.join, write.leave, write.send_event
@@ -80,9 +80,7 @@ class Simulator:
         self.thread, self.message, self.messages = read.thread, read.message, read.messages
         self.ephemerals, self.modal, self.home = read.ephemerals, read.modal, read.home
         self.session, self.prompts, self.calls, self.wait_for = read.session, read.prompts, read.calls, read.wait_for
-        fail = FailureControls(self._faults, self._slack)
-        self.fail_next, self.heal, self.advance = fail.fail_next, fail.heal, fail.advance
-        self.age_stream, self.expire_stream = fail.age_stream, fail.expire_stream
+        self.fail_next, self.heal = self._faults.fail_next, self._faults.heal
         self.kill_sockets, self.refresh_sockets = self.sockets.kill, self.sockets.refresh
 
     @property
@@ -130,6 +128,26 @@ class Simulator:
     async def wait_settled(self, timeout: float = 10.0) -> None:
         """Wait until every event is acknowledged or given up, or raise TimeoutError."""
         await self.wait_for(lambda: self.sockets.pending == 0, timeout)
+
+    async def advance(self, seconds: float) -> None:
+        """Advance Slack's time, for streams, triggers, response URLs and statuses."""
+        self.workspace.advance(seconds)
+        self.changes.notify("time")
+
+    async def age_stream(self, ts: str, seconds: float) -> None:
+        """Make one stream this many seconds older."""
+        for channel in self.workspace.channels.values():
+            message = channel.messages.get(ts)
+            if message and message.stream:
+                message.stream.started -= seconds
+                self.workspace.expire_stream(message)
+                self.changes.notify("message", channel.id, ts)
+                return
+        raise SlackError("message_not_found")
+
+    async def expire_stream(self, ts: str) -> None:
+        """End one stream as Slack does after five minutes."""
+        await self.age_stream(ts, 1e9)
 
     async def add_person(self, person_id: str, name: str, real_name: str = "", **about: Any) -> None:
         """Add a person and their DM with the bot; `about` are fields of `slack_records.Person`."""

@@ -52,7 +52,7 @@ def message_json(workspace: Workspace, message: Message, with_metadata: bool = F
         if message.bot_id == BOT_ID:
             written["app_id"] = APP_ID
             written["bot_profile"] = {"id": BOT_ID, "app_id": APP_ID, "team_id": workspace.team_id}
-    for key in ("subtype", "thread_ts", "client_msg_id", "edited", "app_context"):
+    for key in ("subtype", "thread_ts", "client_msg_id", "edited"):
         if (value := getattr(message, key)) is not None:
             written[key] = value
     for key in ("blocks", "attachments", "files"):

@@ -58,8 +58,6 @@ class Message:
     edited: Json | None = None
     stream: Stream | None = None
     client_msg_id: str | None = None
-    app_context: Json | None = None
-    broadcast: bool = False
 
     @property
     def root(self) -> str:

@@ -86,6 +86,13 @@ class Workspace:
             raise SlackError("channel_not_found")
         return self.channels[channel_id]
 
+    def channel_of_member(self, user: str, channel_id: str) -> Channel:
+        """Return the channel, or raise SlackError `not_in_channel` if the person is not a member."""
+        found = self.channel(channel_id)
+        if self.person(user).id not in found.members:
+            raise SlackError("not_in_channel")
+        return found
+
     def dm(self, user: str) -> Channel:
         """Return the DM between the person and the bot."""
         return self.channel(f"D0{self.person(user).id[2:]}")
@@ -140,10 +147,6 @@ class Workspace:
         for message in self.channel(channel).messages.values():
             if message.root == message.ts or message.subtype == "thread_broadcast":
                 yield self.expire_stream(message)
-
-    def has_replies(self, message: Message) -> bool:
-        """Return True if the thread of this root has replies."""
-        return bool(self.channels[message.channel].replies.get(message.ts))
 
     def session(self, channel: str, thread_ts: str) -> AgentSession | None:
         """Return the agent session of the thread as it is now, or None."""

@@ -73,7 +73,7 @@ def older_set_status(slack: SimulatedSlack, args: Arguments) -> Json:
     """Set the status text of the older API; the session is processing while there is text."""
     check_custom_author(slack, args)
     channel, thread_ts = older_thread(slack, args)
-    lines = args.items("loading_messages")
+    lines = args.items_of("loading_messages")
     too_long = any(not isinstance(line, str) or len(line) > limits.LOADING_MESSAGE_TEXT for line in lines)
     if len(lines) > limits.LOADING_MESSAGES or too_long:
         raise SlackError("invalid_arguments", "loading_messages: at most 10 of at most 50 characters")
@@ -94,7 +94,7 @@ def older_set_title(slack: SimulatedSlack, args: Arguments) -> Json:
 def suggest_prompts(slack: SimulatedSlack, args: Arguments) -> Json:
     """Suggest prompts in a DM; with a thread_ts the call of an agent app changes nothing (slack.md §3.3)."""
     channel = writable_channel(slack, args, "channel_id")
-    prompts = args.items("prompts")
+    prompts = args.items_of("prompts")
     valid = all(isinstance(p, dict) and isinstance(p.get("title"), str) and p.get("message") for p in prompts)
     if not valid or not 1 <= len(prompts) <= limits.PROMPTS:
         raise SlackError("invalid_arguments", "prompts: 1 to 4 objects with title and message")

@@ -20,40 +20,20 @@ ALWAYS_ALLOWED = {"token", "team_id"}  # slack.md §1.1: Bolt adds team_id to ev
 MALFORMED = {"blocks": "invalid_blocks_format", "metadata": "invalid_metadata_format", "chunks": "invalid_chunks"}
 
 
-class Arguments:
-    """The checked arguments of one call. An absent one is empty, or None from `maybe` and `record`."""
-
-    def __init__(self, values: Json) -> None:
-        self._values = values
-
-    def __contains__(self, name: str) -> bool:
-        return self._values.get(name) is not None
+class Arguments(dict[str, Any]):
+    """The arguments of one call, in the types of their names; absent ones and those that are null are not in it."""
 
     def text(self, name: str) -> str:
-        """Return a string."""
-        return str(self._values.get(name) or "")
+        """Return a string; empty if absent."""
+        return str(self.get(name) or "")
 
     def maybe(self, name: str) -> str | None:
         """Return a string, or None if absent or empty."""
         return self.text(name) or None
 
-    def items(self, name: str) -> list[Any]:
-        """Return a list."""
-        return list(self._values.get(name) or ())
-
-    def record(self, name: str) -> Json | None:
-        """Return an object."""
-        value = self._values.get(name)
-        return dict(value) if value is not None else None
-
-    def number(self, name: str, default: int) -> int:
-        """Return an integer."""
-        value = self._values.get(name)
-        return default if value is None else int(value)
-
-    def flag(self, name: str) -> bool:
-        """Return a boolean."""
-        return bool(self._values.get(name))
+    def items_of(self, name: str) -> list[Any]:
+        """Return a list; empty if absent."""
+        return list(self.get(name) or ())
 
 
 @dataclass(frozen=True)
@@ -72,23 +52,22 @@ class ApiMethod:
         problems = [f"missing required field: {name}" for name in self.required if raw.get(name) in (None, "")]
         allowed = {*self.required, *self.optional, *ALWAYS_ALLOWED}
         problems += [f"no such argument: {name}" for name in raw if name not in allowed]
-        values: Json = {}
+        arguments = Arguments()
         for name, value in raw.items():
             try:
-                values[name] = convert(name, value)
+                if value is not None:
+                    arguments[name] = convert(name, value)
             except ValueError:
                 if name in MALFORMED:
                     raise SlackError(MALFORMED[name]) from None
                 problems.append(f"wrong type for argument: {name}")
         if problems:
             raise SlackError("invalid_arguments", *problems)
-        return self.run(slack, Arguments(values))
+        return self.run(slack, arguments)
 
 
 def convert(name: str, value: Any) -> Any:
     """Return the value in the type of its argument, or raise ValueError."""
-    if value is None:
-        return None
     if name in LISTS or name in OBJECTS:
         found = json.loads(value) if isinstance(value, str) else value
         if not isinstance(found, list if name in LISTS else dict):

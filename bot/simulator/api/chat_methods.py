@@ -42,7 +42,7 @@ def check_custom_author(slack: SimulatedSlack, args: Arguments) -> None:
 
 def read_metadata(args: Arguments) -> Json | None:
     """Return the message metadata, or raise SlackError `invalid_metadata_format`."""
-    metadata = args.record("metadata")
+    metadata: Json | None = args.get("metadata")
     if metadata is None:
         return None
     if not isinstance(metadata.get("event_type"), str) or not isinstance(metadata.get("event_payload"), dict):
@@ -52,12 +52,12 @@ def read_metadata(args: Arguments) -> Json | None:
 
 def read_content(args: Arguments) -> dict[str, Any]:
     """Return text, format and blocks of a message; raise SlackError for what Slack refuses (slack.md §4.3)."""
-    markdown, text, blocks = args.text("markdown_text"), args.text("text"), args.items("blocks")
+    markdown, text, blocks = args.text("markdown_text"), args.text("text"), args.items_of("blocks")
     if markdown and (text or blocks):
         raise SlackError("markdown_text_conflict")
     if len(markdown) > limits.MARKDOWN_TEXT:
         raise SlackError("msg_too_long")
-    if not (markdown or text.strip() or blocks or args.items("attachments")):
+    if not (markdown or text.strip() or blocks or args.items_of("attachments")):
         raise SlackError("no_text")
     check_blocks(blocks)
     if markdown:
@@ -87,9 +87,9 @@ def post_message(slack: SimulatedSlack, args: Arguments) -> Json:
         BOT,
         bot_id=BOT_ID,
         thread_ts=thread_ts,
-        attachments=args.items("attachments"),
+        attachments=args.items_of("attachments"),
         metadata=read_metadata(args),
-        subtype="thread_broadcast" if thread_ts and args.flag("reply_broadcast") else None,
+        subtype="thread_broadcast" if thread_ts and args.get("reply_broadcast") else None,
         **content,
     )
     slack.post(message)
@@ -122,7 +122,7 @@ def update_message(slack: SimulatedSlack, args: Arguments) -> Json:
         if not (is_text_alone and message.stream is None and message.blocks and not was_markdown):
             message.blocks = content["blocks"]
         if "attachments" in args:
-            message.attachments = args.items("attachments")
+            message.attachments = args.items_of("attachments")
         message.metadata = metadata or message.metadata
         message.stream = None
         message.edited = {"user": BOT, "ts": slack.workspace.next_ts()}

@@ -10,7 +10,7 @@ from bot.simulator.slack_errors import HttpStatusError, RateLimitedError, SlackE
 
 @dataclass
 class Fault:
-    """How one call fails; times are in seconds. With `effect` the call does its work and only its answer is lost."""
+    """How one call fails, as in `Faults.fail_next`."""
 
     error: str | None = None
     status: int | None = None
@@ -33,24 +33,37 @@ class Faults:
     """Faults of the next calls, by method; `*` is any method."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, deque[Fault]] = defaultdict(deque)
+        self._next: dict[str, deque[Fault]] = defaultdict(deque)
 
-    def add(self, method: str, fault: Fault, count: int) -> None:
-        """Let the next `count` calls of a method fail."""
-        self._waiting[method].extend([fault] * count)
+    async def fail_next(
+        self,
+        method: str,
+        *,
+        error: str | None = None,
+        status: int | None = None,
+        retry_after: float | None = None,
+        drop: bool = False,
+        delay: float = 0.0,
+        effect: bool = False,
+        count: int = 1,
+    ) -> None:
+        """Let the next `count` calls of `method` (`*` for any) fail.
+
+        One of: `error` (the answer is `ok: false`), `status` (429 with `retry_after` seconds, or 5xx), `drop` (the
+        connection is closed), or only `delay` seconds. With `effect` the call does its work and its answer is lost.
+        """
+        self._next[method].extend([Fault(error, status, retry_after, drop, delay, effect)] * count)
 
     def take(self, method: str) -> Fault | None:
         """Return the fault of this call, or None."""
-        if not self._waiting:
-            return None
-        for name in (method, "*"):
-            if self._waiting.get(name):
-                return self._waiting[name].popleft()
+        for name in (method, "*") if self._next else ():
+            if self._next.get(name):
+                return self._next[name].popleft()
         return None
 
-    def clear(self) -> None:
-        """Remove all faults."""
-        self._waiting.clear()
+    async def heal(self) -> None:
+        """Remove every fault that no call has met yet."""
+        self._next.clear()
 
 
 class RateLimits:

@@ -18,9 +18,8 @@ HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 SCOPE_PREFIX = {"channel": "channels", "group": "groups", "im": "im", "mpim": "mpim"}
 
 
-def auth_test(slack: SimulatedSlack, args: Arguments) -> Json:
+def auth_test(slack: SimulatedSlack, _: Arguments) -> Json:
     """Return the team and the bot of the token."""
-    del args
     team = slack.settings
     return {
         "url": f"{slack.base_url}/",
@@ -33,19 +32,17 @@ def auth_test(slack: SimulatedSlack, args: Arguments) -> Json:
     }
 
 
-def api_test(slack: SimulatedSlack, args: Arguments) -> Json:
+def api_test(_: SimulatedSlack, args: Arguments) -> Json:
     """Return the requested error, or an empty answer."""
-    del slack
     if "error" in args:
         raise SlackError(args.text("error"))
     return {"args": {}}
 
 
-def blocks_validate(slack: SimulatedSlack, args: Arguments) -> Json:
+def blocks_validate(_: SimulatedSlack, args: Arguments) -> Json:
     """Check blocks and a view as posting does (slack.md §4.1)."""
-    del slack
-    check_blocks(args.items("blocks"))
-    view = args.record("view")
+    check_blocks(args.items_of("blocks"))
+    view = args.get("view")
     if view is not None:
         check_view(view)
     return {}
@@ -78,7 +75,7 @@ def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[An
 def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
     """Return how many items a call may return (slack.md §5.4)."""
     most = limits.DISTRIBUTED_LIMIT if slack.switches.distributed else 1_000
-    size = args.number("limit", min(default, most))
+    size = int(args.get("limit", min(default, most)))
     if size < 1 or size > 1_000:
         raise SlackError("invalid_limit")
     return min(size, most)
@@ -87,7 +84,7 @@ def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
 def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
     """Return the messages between `oldest` and `latest`, which are left out unless `inclusive`."""
     oldest, latest = args.maybe("oldest"), args.maybe("latest")
-    inclusive = args.flag("inclusive")
+    inclusive = bool(args.get("inclusive"))
 
     def inside(ts: float) -> bool:
         after = oldest is None or ts > float(oldest) or (inclusive and ts == float(oldest))
@@ -124,46 +121,40 @@ def history(slack: SimulatedSlack, args: Arguments) -> Json:
 def listing(slack: SimulatedSlack, args: Arguments, messages: list[Message], default: int) -> Json:
     """Return one page of messages in Slack's format."""
     some, more = page(messages, args, page_size(slack, args, default))
-    metadata = args.flag("include_all_metadata")
+    metadata = bool(args.get("include_all_metadata"))
     return {"messages": [message_json(slack.workspace, message, metadata) for message in some], **more}
 
 
 def channel_info(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return one channel."""
     return {"channel": channel_json(readable_channel(slack, args, "read"))}
 
 
 def channel_members(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return the members of a channel."""
     channel = readable_channel(slack, args, "read")
     some, more = page(sorted(channel.members), args, page_size(slack, args, 100))
     return {"members": some, **more}
 
 
 def open_dm(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return the DM with one person."""
     users = args.text("users").split(",")
     if len(users) != 1:
         raise SlackError("users_list_not_supplied" if not users else "not_enough_users")
     channel = slack.workspace.dm(users[0])
-    return {"channel": channel_json(channel) if args.flag("return_im") else {"id": channel.id}}
+    return {"channel": channel_json(channel) if args.get("return_im") else {"id": channel.id}}
 
 
 def user_info(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return one person."""
     person = slack.workspace.person(args.text("user"))
-    return {"user": user_json(person, args.flag("include_locale"))}
+    return {"user": user_json(person, bool(args.get("include_locale")))}
 
 
 def user_list(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return the people of this team."""
     own = [person for person in slack.workspace.people.values() if not person.is_stranger]
     some, more = page(own, args, page_size(slack, args, 1_000))
-    return {"members": [user_json(person, args.flag("include_locale")) for person in some], "cache_ts": 0, **more}
+    return {"members": [user_json(person, bool(args.get("include_locale"))) for person in some], "cache_ts": 0, **more}
 
 
 def user_group_members(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return the members of a user group."""
     group = slack.workspace.groups.get(args.text("usergroup"))
     if group is None:
         raise SlackError("no_such_subteam")

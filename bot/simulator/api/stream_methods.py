@@ -2,17 +2,9 @@
 
 from typing import Any
 
+from bot.simulator.api import chat_methods as chat
 from bot.simulator.api.agent_session_methods import SESSION_STATUSES
 from bot.simulator.api.api_method import ApiMethod, Arguments
-from bot.simulator.api.chat_methods import (
-    CUSTOM_AUTHOR,
-    WRITE,
-    check_custom_author,
-    own_message,
-    read_metadata,
-    with_block_ids,
-    writable_channel,
-)
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import TASK_STATUSES, check_blocks
 from bot.simulator.simulated_slack import SimulatedSlack
@@ -27,10 +19,10 @@ REQUIRED_KEYS = {"markdown_text": ("text",), "task_update": ("id", "title", "sta
 
 def start_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     """Start a streamed message in a thread, and set the thread's session to processing."""
-    channel = writable_channel(slack, args)
+    channel = chat.writable_channel(slack, args)
     if not slack.switches.streams_enabled:
         raise SlackError("method_not_supported_for_channel_type")
-    check_custom_author(slack, args)
+    chat.check_custom_author(slack, args)
     thread_ts = args.maybe("thread_ts")
     if thread_ts is None:
         raise SlackError("invalid_thread_ts")
@@ -65,7 +57,7 @@ def read_recipient(slack: SimulatedSlack, channel: Channel, args: Arguments) -> 
 
 def open_stream(slack: SimulatedSlack, args: Arguments) -> tuple[Message, Stream]:
     """Return the message and its open stream; raise SlackError if the stream has ended (slack.md §2.3)."""
-    message = own_message(slack, args, "message_not_owned_by_app")
+    message = chat.own_message(slack, args, "message_not_owned_by_app")
     stream = message.stream
     if stream and stream.state == "stopped":
         raise SlackError("stopped_by_user")
@@ -90,12 +82,12 @@ def stop_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     status = args.text("session_status") or "active"
     if status not in SESSION_STATUSES:
         raise SlackError("invalid_arguments", "unsupported session_status")
-    blocks = args.items("blocks")
+    blocks = args.items_of("blocks")
     check_blocks(blocks)
-    metadata = read_metadata(args)
+    metadata = chat.read_metadata(args)
     with slack.changing(message):
         append_content(stream, args)
-        message.blocks, message.metadata = with_block_ids(blocks), metadata
+        message.blocks, message.metadata = chat.with_block_ids(blocks), metadata
         stream.state = "done"
         slack.set_session_status(message.channel, message.root, status)
     written = message_json(slack.workspace, message, with_metadata=True)
@@ -113,7 +105,7 @@ def append_content(stream: Stream, args: Arguments) -> None:
         raise SlackError("streaming_mode_mismatch")
     if len(text) > limits.MARKDOWN_TEXT:
         raise SlackError("msg_too_long")
-    chunks = [{"type": "markdown_text", "text": text}] if text else args.items("chunks")
+    chunks = [{"type": "markdown_text", "text": text}] if text else args.items_of("chunks")
     check_chunks(stream, chunks)
     stream.mode = "text" if text else "chunks"
     for chunk in chunks:
@@ -166,7 +158,7 @@ def append_chunk(stream: Stream, chunk: Json) -> None:
     elif chunk["type"] == "plan_update":
         stream.plan_title = chunk["title"]
     elif chunk["type"] == "blocks":
-        stream.parts.append(("blocks", with_block_ids(chunk["blocks"])))
+        stream.parts.append(("blocks", chat.with_block_ids(chunk["blocks"])))
         stream.blocks += len(chunk["blocks"])
     else:
         if chunk["id"] not in stream.tasks:
@@ -175,10 +167,10 @@ def append_chunk(stream: Stream, chunk: Json) -> None:
 
 
 CONTENT = ("markdown_text", "chunks")
-START = (*CONTENT, "thread_ts", "recipient_team_id", "recipient_user_id", "task_display_mode", *CUSTOM_AUTHOR)
+START = (*CONTENT, "thread_ts", "recipient_team_id", "recipient_user_id", "task_display_mode", *chat.CUSTOM_AUTHOR)
 STOP = (*CONTENT, "blocks", "metadata", "session_status")
 METHODS = {
-    "chat.startStream": ApiMethod(start_stream, WRITE, 2, ("channel",), START),
-    "chat.appendStream": ApiMethod(append_stream, WRITE, 4, ("channel", "ts"), CONTENT),
-    "chat.stopStream": ApiMethod(stop_stream, WRITE, 2, ("channel", "ts"), STOP),
+    "chat.startStream": ApiMethod(start_stream, chat.WRITE, 2, ("channel",), START),
+    "chat.appendStream": ApiMethod(append_stream, chat.WRITE, 4, ("channel", "ts"), CONTENT),
+    "chat.stopStream": ApiMethod(stop_stream, chat.WRITE, 2, ("channel", "ts"), STOP),
 }

@@ -11,7 +11,7 @@ from bot.simulator.slack_records import Json, View
 
 def read_view(args: Arguments, kind: str) -> Json:
     """Return the checked view of a call; raise SlackError if its type is another than `kind`."""
-    view = args.record("view") or {}
+    view = args.get("view") or {}
     check_view(view)
     if view["type"] != kind:
         raise SlackError("invalid_arguments", f"must be a {kind} view [json-pointer:/view/type]")

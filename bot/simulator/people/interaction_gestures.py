@@ -12,7 +12,7 @@ from bot.simulator.rules.slack_limits import VIEW_STACK
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_json import message_json, view_json
-from bot.simulator.slack_records import Channel, Json, Person, ResponseUrl, View
+from bot.simulator.slack_records import Json, ResponseUrl, View
 
 
 class InteractionGestures:
@@ -85,7 +85,7 @@ class InteractionGestures:
         about = self._slack.app.commands.get(command)
         if about is None:
             raise SlackError("no_such_command", command)
-        where, person = self._member(user, channel)
+        where, person = self._workspace.channel_of_member(user, channel), self._workspace.person(user)
         if person.is_stranger:
             raise SlackError("no_such_command", "external people cannot use our commands")  # slack.md §5.5
         typed = self._with_user_ids(text) if about.get("should_escape") else text
@@ -95,7 +95,7 @@ class InteractionGestures:
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> list[str]:
         """Press Slack's Stop button; return the ts of the open streams of the thread, which Slack ends."""
-        self._member(user, channel)
+        self._workspace.channel_of_member(user, channel)
         session = self._workspace.session(channel, thread_ts)
         subscribed = self._slack.events.subscribed("agent_session_stopped")
         if not session or session.status != "processing" or not subscribed:
@@ -155,12 +155,6 @@ class InteractionGestures:
             "actions": [action_payload(element, block_id, self._workspace.next_ts())],
         }
         return await self._send_view("block_actions", user, payload)
-
-    def _member(self, user: str, channel: str) -> tuple[Channel, Person]:
-        where, person = self._workspace.channel(channel), self._workspace.person(user)
-        if user not in where.members:
-            raise SlackError("not_in_channel")
-        return where, person
 
     def _with_user_ids(self, text: str) -> str:
         for person in self._workspace.people.values():

@@ -32,7 +32,7 @@ class MessageGestures:
 
         `files` are objects with `name`, optional `mimetype`, and `content` (text) or `base64`.
         """
-        where = self._channel_of_member(user, channel)
+        where = self._workspace.channel_of_member(user, channel)
         if thread_ts:
             self._workspace.thread_root(channel, thread_ts)
         uploads = [self._upload(user, file) for file in files or ()]
@@ -79,7 +79,7 @@ class MessageGestures:
     async def delete(self, user: str, channel: str, ts: str) -> None:
         """Delete one's own message; the root of a thread with replies becomes a tombstone."""
         message = self._own(user, channel, ts)
-        if not self._workspace.has_replies(message):
+        if not self._workspace.channel(channel).replies.get(ts):
             self._slack.remove(message)
             return
         with self._slack.changing(message):
@@ -126,13 +126,6 @@ class MessageGestures:
     def _post(self, message: Message) -> str:
         self._slack.post(message)
         return message.ts
-
-    def _channel_of_member(self, user: str, channel: str) -> Channel:
-        found = self._workspace.channel(channel)
-        self._workspace.person(user)
-        if user not in found.members:
-            raise SlackError("not_in_channel")
-        return found
 
     def _own(self, user: str, channel: str, ts: str) -> Message:
         message = self._workspace.message(channel, ts)

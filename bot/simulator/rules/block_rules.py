@@ -25,6 +25,7 @@ CHARTS = ("pie", "bar", "area", "line")
 RICH_TEXT = ("rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted")
 CELLS = ("raw_text", "raw_number", "rich_text")
 TASK_STATUSES = ("pending", "in_progress", "complete", "error")
+TITLE = TextRule("title", limits.CHUNK_TEXT, required=True)
 
 
 def check_section(found: BlockProblems, block: Json, at: str) -> None:
@@ -32,30 +33,27 @@ def check_section(found: BlockProblems, block: Json, at: str) -> None:
     if block.get("text") is None and block.get("fields") is None:
         found.add("missing required field: text", at)
     if block.get("fields") is not None:
-        for i, field in enumerate(found.items(block, "fields", (1, limits.SECTION_FIELDS), at)):
-            rule = TextRule(str(i), limits.FIELD_TEXT, ANY_TEXT, required=True)
+        for i, field in enumerate(found.items(block, "fields", (1, 10), at)):
+            rule = TextRule(str(i), 2_000, ANY_TEXT, required=True)
             found.texts({str(i): field}, f"{at}/fields", rule)
     if block.get("accessory") is not None:
         check_element(found, block["accessory"], (*ACTIONS, "image"), f"{at}/accessory")
 
 
 def check_input(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the element of an input."""
     check_element(found, block.get("element"), (*INPUTS, *SELECTS), f"{at}/element")
 
 
 def check_rich_text(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the types of the parts."""
     for i, element in enumerate(found.items(block, "elements", (1, 1_000), at)):
         if not isinstance(element, dict) or element.get("type") not in RICH_TEXT:
             found.add("unsupported rich text element", f"{at}/elements/{i}")
 
 
 def check_table(found: BlockProblems, block: Json, at: str) -> None:
-    """Check rows and cells."""
-    for i, row in enumerate(found.items(block, "rows", (1, limits.TABLE_ROWS), at)):
-        if not isinstance(row, list) or not 1 <= len(row) <= limits.TABLE_CELLS:
-            found.add(f"must be a row of 1 to {limits.TABLE_CELLS} cells", f"{at}/rows/{i}")
+    for i, row in enumerate(found.items(block, "rows", (1, 100), at)):
+        if not isinstance(row, list) or not 1 <= len(row) <= 20:
+            found.add("must be a row of 1 to 20 cells", f"{at}/rows/{i}")
             continue
         for j, cell in enumerate(row):
             if not isinstance(cell, dict) or cell.get("type") not in CELLS:
@@ -66,12 +64,11 @@ def check_data_table(found: BlockProblems, block: Json, at: str) -> None:
     """Check that all rows have the same length; the first row is the header."""
     rows = found.items(block, "rows", (2, 101), at)
     widths = {len(row) for row in rows if isinstance(row, list)}
-    if len(widths) != 1 or max(widths) > limits.TABLE_CELLS:
-        found.add(f"rows must have equal lengths of at most {limits.TABLE_CELLS}", f"{at}/rows")
+    if len(widths) != 1 or max(widths) > 20:
+        found.add("rows must have equal lengths of at most 20", f"{at}/rows")
 
 
 def check_chart(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the type of the chart."""
     chart = block.get("chart")
     if not isinstance(chart, dict) or chart.get("type") not in CHARTS:
         found.add("must be a chart", f"{at}/chart")
@@ -88,7 +85,6 @@ def check_task_card(found: BlockProblems, block: Json, at: str) -> None:
 
 
 def check_plan(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the tasks of a plan."""
     for i, task in enumerate(found.items(block, "tasks", (0, limits.MESSAGE_BLOCKS), at)):
         check_task_card(found, task if isinstance(task, dict) else {}, f"{at}/tasks/{i}")
 
@@ -97,20 +93,19 @@ def check_card(found: BlockProblems, block: Json, at: str) -> None:
     """Check that the card shows something, and its buttons."""
     if not any(block.get(key) for key in ("hero_image", "title", "actions", "body")):
         found.add("needs one of hero_image, title, actions, body", at)
-    found.texts(block, at, *(TextRule(key, most, ANY_TEXT) for key, most in limits.CARD_TEXTS))
+    limit_of = {"title": 150, "subtitle": 150, "body": 200}
+    found.texts(block, at, *(TextRule(key, limit, ANY_TEXT) for key, limit in limit_of.items()))
     for i, element in enumerate(found.items(block, "actions", (1, 25), at) if "actions" in block else ()):
         check_element(found, element, ("button",), f"{at}/actions/{i}")
 
 
 def check_carousel(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the cards side by side."""
-    for i, element in enumerate(found.items(block, "elements", (1, limits.CARDS), at)):
+    for i, element in enumerate(found.items(block, "elements", (1, 10), at)):
         check_card(found, element if isinstance(element, dict) else {}, f"{at}/elements/{i}")
 
 
 def check_container(found: BlockProblems, block: Json, at: str) -> None:
-    """Check the blocks inside."""
-    inner = found.items(block, "blocks", (1, limits.CONTAINER_BLOCKS), at)
+    inner = found.items(block, "blocks", (1, 10), at)
     check_each(found, inner, MESSAGE, f"{at}/blocks")
 
 
@@ -123,7 +118,7 @@ class BlockRule:
     """
 
     surfaces: tuple[str, ...]
-    keys: frozenset[str] | None = None
+    keys: tuple[str, ...] | None = None
     texts: tuple[TextRule, ...] = ()
     elements: tuple[str, ...] = ()
     most: int = 0
@@ -131,40 +126,34 @@ class BlockRule:
 
 
 EVERYWHERE, MESSAGES = (MESSAGE, MODAL, HOME), (MESSAGE,)
-ELEMENTS = frozenset({"elements"})
-TITLE = TextRule("title", limits.CHUNK_TEXT, required=True)
-SECTION = frozenset({"text", "fields", "accessory", "expand"})
-SECTION_TEXT = TextRule("text", limits.SECTION_TEXT, ANY_TEXT)
-HEADER_TEXT = TextRule("text", limits.HEADER_TEXT, PLAIN, required=True)
-IMAGE = frozenset({"alt_text", "image_url", "slack_file", "title"})
-CONTEXT = ("image", *ANY_TEXT)
-FEEDBACK = ("feedback_buttons", "icon_button")
-INPUT = frozenset({"label", "element", "hint", "optional", "dispatch_action"})
-INPUT_TEXTS = (TextRule("label", limits.LABEL, PLAIN, required=True), TextRule("hint", limits.LABEL, PLAIN))
+ELEMENTS = ("elements",)
+SECTION, SECTION_TEXTS = ("text", "fields", "accessory", "expand"), (TextRule("text", 3_000, ANY_TEXT),)
+INPUT = ("label", "element", "hint", "optional", "dispatch_action")
+INPUT_TEXTS = (TextRule("label", 2_000, PLAIN, required=True), TextRule("hint", 2_000, PLAIN))
+IMAGE = ("alt_text", "image_url", "slack_file", "title")
+HEADER_TEXT = TextRule("text", 150, PLAIN, required=True)
 MARKDOWN_TEXT = TextRule("text", limits.MARKDOWN_BLOCKS, required=True)
-CAPTION = TextRule("caption", limits.SECTION_TEXT, required=True)
-CHART_TITLE = TextRule("title", 50)
-ALERT_TEXT = TextRule("text", limits.ALERT_TEXT, ANY_TEXT, required=True)
+FEEDBACK = ("feedback_buttons", "icon_button")
 BLOCKS = {
-    "section": BlockRule(EVERYWHERE, SECTION, (SECTION_TEXT,), check=check_section),
-    "header": BlockRule(EVERYWHERE, frozenset({"text", "level"}), (HEADER_TEXT,)),
-    "divider": BlockRule(EVERYWHERE, frozenset()),
+    "section": BlockRule(EVERYWHERE, SECTION, SECTION_TEXTS, check=check_section),
+    "header": BlockRule(EVERYWHERE, ("text", "level"), (HEADER_TEXT,)),
+    "divider": BlockRule(EVERYWHERE, ()),
     "image": BlockRule(EVERYWHERE, IMAGE, check=check_image),
-    "context": BlockRule(EVERYWHERE, ELEMENTS, (), CONTEXT, limits.CONTEXT_ELEMENTS),
-    "actions": BlockRule(EVERYWHERE, ELEMENTS, (), ACTIONS, limits.ACTIONS_ELEMENTS),
-    "context_actions": BlockRule(MESSAGES, ELEMENTS, (), FEEDBACK, limits.CONTEXT_ACTIONS_ELEMENTS),
+    "context": BlockRule(EVERYWHERE, ELEMENTS, (), ("image", *ANY_TEXT), 10),
+    "actions": BlockRule(EVERYWHERE, ELEMENTS, (), ACTIONS, 25),
+    "context_actions": BlockRule(MESSAGES, ELEMENTS, (), FEEDBACK, 5),
     "input": BlockRule(EVERYWHERE, INPUT, INPUT_TEXTS, check=check_input),
     "rich_text": BlockRule(EVERYWHERE, ELEMENTS, check=check_rich_text),
-    "markdown": BlockRule(MESSAGES, frozenset({"text"}), (MARKDOWN_TEXT,)),
-    "table": BlockRule(MESSAGES, frozenset({"rows", "column_settings"}), check=check_table),
-    "data_table": BlockRule(MESSAGES, None, (CAPTION,), check=check_data_table),
-    "data_visualization": BlockRule(MESSAGES, None, (CHART_TITLE,), check=check_chart),
+    "markdown": BlockRule(MESSAGES, ("text",), (MARKDOWN_TEXT,)),
+    "table": BlockRule(MESSAGES, ("rows", "column_settings"), check=check_table),
+    "data_table": BlockRule(MESSAGES, None, (TextRule("caption", 3_000, required=True),), check=check_data_table),
+    "data_visualization": BlockRule(MESSAGES, None, (TextRule("title", 50),), check=check_chart),
     "task_card": BlockRule(MESSAGES, check=check_task_card),
     "plan": BlockRule(MESSAGES, None, (TITLE,), check=check_plan),
     "card": BlockRule(EVERYWHERE, check=check_card),
     "carousel": BlockRule((MESSAGE, HOME), check=check_carousel),
     "container": BlockRule(MESSAGES, check=check_container),
-    "alert": BlockRule((MODAL,), None, (ALERT_TEXT,)),
+    "alert": BlockRule((MODAL,), None, (TextRule("text", 200, ANY_TEXT, required=True),)),
 }
 
 
@@ -181,7 +170,7 @@ def check_each(found: BlockProblems, blocks: Iterable[Any], surface: str, at: st
 
 def check_block(found: BlockProblems, block: Json, rule: BlockRule, at: str) -> None:
     """Check one block."""
-    found.unique(found.block_ids, block.get("block_id"), "block_id", limits.BLOCK_ID, at)
+    found.unique(found.block_ids, block.get("block_id"), "block_id", 255, at)
     found.action_ids = set()  # unique within their block
     for key in block:
         if block[key] is None:
@@ -223,11 +212,11 @@ def check_blocks(blocks: list[Any], surface: str = MESSAGE) -> None:
         raise SlackError("msg_blocks_too_long")
 
 
-VIEW_TEXTS = (TextRule("private_metadata", limits.PRIVATE_METADATA), TextRule("callback_id", limits.CALLBACK_ID))
+VIEW_TEXTS = (TextRule("private_metadata", 3_000), TextRule("callback_id", 255))
 MODAL_TEXTS = (
-    TextRule("title", limits.VIEW_TITLE, PLAIN, required=True),
-    TextRule("submit", limits.VIEW_TITLE, PLAIN),
-    TextRule("close", limits.VIEW_TITLE, PLAIN),
+    TextRule("title", 24, PLAIN, required=True),
+    TextRule("submit", 24, PLAIN),
+    TextRule("close", 24, PLAIN),
 )
 
 

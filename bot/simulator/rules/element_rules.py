@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bot.simulator.rules import slack_limits as limits
 from bot.simulator.slack_records import Json
 
 FIELDS = ("plain_text_input", "number_input", "email_text_input", "url_text_input", "file_input", "rich_text_input")
@@ -39,7 +38,6 @@ class BlockProblems:
         self.problems.append(f"{problem} [json-pointer:{at}]")
 
     def texts(self, owner: Json, at: str, *rules: TextRule) -> None:
-        """Check the texts of an object."""
         for rule in rules:
             value, here = owner.get(rule.key), f"{at}/{rule.key}"
             if value is None:
@@ -90,32 +88,27 @@ class ElementRule:
 
 
 CONFIRM = (
-    TextRule("title", limits.CONFIRM_TITLE, PLAIN, required=True),
-    TextRule("text", limits.CONFIRM_TEXT, ANY_TEXT, required=True),
-    TextRule("confirm", limits.CONFIRM_BUTTON, PLAIN, required=True),
-    TextRule("deny", limits.CONFIRM_BUTTON, PLAIN, required=True),
+    TextRule("title", 100, PLAIN, required=True),
+    TextRule("text", 300, ANY_TEXT, required=True),
+    TextRule("confirm", 30, PLAIN, required=True),
+    TextRule("deny", 30, PLAIN, required=True),
 )
-OPTION = (
-    TextRule("text", limits.OPTION_TEXT, ANY_TEXT, required=True),
-    TextRule("value", limits.OPTION_VALUE, required=True),
-)
-BUTTON_TEXT = TextRule("text", limits.BUTTON_TEXT, PLAIN, required=True)
-BUTTON_VALUE = TextRule("value", limits.BUTTON_VALUE)
-PLACEHOLDER = TextRule("placeholder", limits.PLACEHOLDER, PLAIN)
+OPTION = (TextRule("text", 75, ANY_TEXT, required=True), TextRule("value", 150, required=True))
+BUTTON_TEXT = TextRule("text", 75, PLAIN, required=True)
+BUTTON_VALUE = TextRule("value", 2_000)
+PLACEHOLDER = TextRule("placeholder", 150, PLAIN)
 
 
 def check_style(found: BlockProblems, element: Json, at: str) -> None:
-    """Check the style of a button."""
     if element.get("style") not in (None, *STYLES):
         found.add("must be primary or danger", f"{at}/style")
 
 
 def check_feedback(found: BlockProblems, element: Json, at: str) -> None:
-    """Check a pair of feedback buttons."""
     for key in ("positive_button", "negative_button"):
         button = element.get(key)
         if isinstance(button, dict):
-            value = TextRule("value", limits.BUTTON_VALUE, required=True)
+            value = TextRule("value", 2_000, required=True)
             found.texts(button, f"{at}/{key}", BUTTON_TEXT, value)
         else:
             found.add(f"missing required field: {key}", at)
@@ -123,31 +116,23 @@ def check_feedback(found: BlockProblems, element: Json, at: str) -> None:
 
 def check_image(found: BlockProblems, element: Json, at: str) -> None:
     """Check an image, as a block or as an element."""
-    url = TextRule("image_url", limits.IMAGE_URL, required="slack_file" not in element)
-    alt, title = TextRule("alt_text", limits.IMAGE_ALT, required=True), TextRule("title", limits.IMAGE_TITLE, PLAIN)
+    url = TextRule("image_url", 3_000, required="slack_file" not in element)
+    alt, title = TextRule("alt_text", 2_000, required=True), TextRule("title", 2_000, PLAIN)
     found.texts(element, at, alt, url, title)
 
 
-BUTTON = ElementRule(
-    (
-        BUTTON_TEXT,
-        BUTTON_VALUE,
-        TextRule("url", limits.BUTTON_URL),
-        TextRule("accessibility_label", limits.BUTTON_TEXT),
-    ),
-    has_confirm=True,
-    check=check_style,
-)
+BUTTON_TEXTS = (BUTTON_TEXT, BUTTON_VALUE, TextRule("url", 3_000), TextRule("accessibility_label", 75))
+BUTTON = ElementRule(BUTTON_TEXTS, has_confirm=True, check=check_style)
 ICON_BUTTON = ElementRule((TextRule("icon", 100, required=True), BUTTON_TEXT, BUTTON_VALUE), has_confirm=True)
-STATIC_SELECT = ElementRule((PLACEHOLDER,), limits.OPTIONS, has_confirm=True)
-TEXT_ELEMENT = ElementRule((TextRule("text", limits.FIELD_TEXT, required=True),))
+STATIC_SELECT = ElementRule((PLACEHOLDER,), 100, has_confirm=True)
+TEXT_ELEMENT = ElementRule((TextRule("text", 2_000, required=True),))
 CHOICES = ElementRule((PLACEHOLDER,), 10)
 ELEMENTS = {
     "button": BUTTON,
     "workflow_button": BUTTON,
     "icon_button": ICON_BUTTON,
     "feedback_buttons": ElementRule(check=check_feedback),
-    "overflow": ElementRule((), limits.OVERFLOW_OPTIONS, has_confirm=True),
+    "overflow": ElementRule((), 5, has_confirm=True),
     "image": ElementRule(check=check_image),
     "mrkdwn": TEXT_ELEMENT,
     "plain_text": TEXT_ELEMENT,
@@ -168,7 +153,7 @@ def check_element(found: BlockProblems, element: Any, allowed: tuple[str, ...], 
         if element[key] is None:
             found.add(f"must be provided a value: {key}", at)
     if kind not in ("image", *ANY_TEXT):
-        found.unique(found.action_ids, element.get("action_id"), "action_id", limits.ACTION_ID, at)
+        found.unique(found.action_ids, element.get("action_id"), "action_id", 255, at)
     rule = ELEMENTS[kind]
     found.texts(element, at, *rule.texts)
     if rule.options and not (rule is STATIC_SELECT and "option_groups" in element):
@@ -183,7 +168,6 @@ def check_element(found: BlockProblems, element: Any, allowed: tuple[str, ...], 
 
 
 def check_options(found: BlockProblems, element: Json, most: int, at: str) -> None:
-    """Check the options of a menu or of choices."""
     for i, option in enumerate(found.items(element, "options", (1, most), at)):
         if isinstance(option, dict):
             found.texts(option, f"{at}/options/{i}", *OPTION)

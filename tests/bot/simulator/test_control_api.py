@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import VERBS, Simulator
 from bot.simulator.slack_errors import SlackError
-from bot.simulator.test_api.remote_simulator import RemoteSimulator
+from tests.remote_simulator import RemoteSimulator
 
 
 async def control(url: str, verb: str, **arguments: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import aiohttp
 import pytest
-from bot.model.openai_client import ModelSettings, OpenAIModel
 
+from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelReply, ModelRequest
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
 from bot.simulator.demo_model.demo_replies import TRIES

@@ -46,25 +46,25 @@ def task_card_json(task: Json) -> Json:
 
 def message_json(workspace: Workspace, message: Message, with_metadata: bool = False) -> Json:
     """Return the message as in `conversations.replies` and in events."""
-    written: Json = {"type": "message", "user": message.user, "ts": message.ts, "text": message.text}
+    fields: Json = {"type": "message", "user": message.user, "ts": message.ts, "text": message.text}
     if message.bot_id:
-        written |= {"bot_id": message.bot_id, "team": workspace.team_id}
+        fields |= {"bot_id": message.bot_id, "team": workspace.team_id}
         if message.bot_id == BOT_ID:
-            written["app_id"] = APP_ID
-            written["bot_profile"] = {"id": BOT_ID, "app_id": APP_ID, "team_id": workspace.team_id}
+            fields["app_id"] = APP_ID
+            fields["bot_profile"] = {"id": BOT_ID, "app_id": APP_ID, "team_id": workspace.team_id}
     for key in ("subtype", "thread_ts", "client_msg_id", "edited"):
         if (value := getattr(message, key)) is not None:
-            written[key] = value
+            fields[key] = value
     for key in ("blocks", "attachments", "files"):
         if value := getattr(message, key):
-            written[key] = value
+            fields[key] = value
     if message.stream:
-        written["text"] = stream_text(message.stream)
-        written["blocks"] = stream_blocks(message.stream) + message.blocks
-        written["streaming_state"] = STREAMING_STATES[message.stream.state]
+        fields["text"] = stream_text(message.stream)
+        fields["blocks"] = stream_blocks(message.stream) + message.blocks
+        fields["streaming_state"] = STREAMING_STATES[message.stream.state]
     if with_metadata and message.metadata:
-        written["metadata"] = message.metadata
-    return written | thread_fields(workspace, message)
+        fields["metadata"] = message.metadata
+    return fields | thread_fields(workspace, message)
 
 
 def thread_fields(workspace: Workspace, message: Message) -> Json:
@@ -88,7 +88,7 @@ def thread_fields(workspace: Workspace, message: Message) -> Json:
 
 def user_json(person: Person, include_locale: bool) -> Json:
     """Return a user object of `users.info`."""
-    written: Json = {
+    fields: Json = {
         "id": person.id,
         "team_id": person.team_id,
         "name": person.name,
@@ -107,10 +107,10 @@ def user_json(person: Person, include_locale: bool) -> Json:
         "updated": 0,
     }
     if person.is_stranger:
-        written["is_stranger"] = True
+        fields["is_stranger"] = True
     if include_locale:
-        written["locale"] = person.locale
-    return written
+        fields["locale"] = person.locale
+    return fields
 
 
 def utc_offset(zone: str) -> int:

@@ -93,9 +93,9 @@ def post_message(slack: SimulatedSlack, args: Arguments) -> Json:
         **content,
     )
     slack.post(message)
-    written = message_json(slack.workspace, message, with_metadata=True)
+    as_json = message_json(slack.workspace, message, with_metadata=True)
     warning = {"warning": "message_truncated"} if len(args.text("text")) > limits.TEXT else {}
-    return {"channel": channel.id, "ts": message.ts, "message": written, **warning}
+    return {"channel": channel.id, "ts": message.ts, "message": as_json, **warning}
 
 
 def own_message(slack: SimulatedSlack, args: Arguments, error: str) -> Message:
@@ -126,8 +126,8 @@ def update_message(slack: SimulatedSlack, args: Arguments) -> Json:
         message.metadata = metadata or message.metadata
         message.stream = None
         message.edited = {"user": BOT, "ts": slack.workspace.next_ts()}
-    written = message_json(slack.workspace, message)
-    return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": written}
+    as_json = message_json(slack.workspace, message)
+    return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": as_json}
 
 
 def delete_message(slack: SimulatedSlack, args: Arguments) -> Json:

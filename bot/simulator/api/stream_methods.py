@@ -90,8 +90,8 @@ def stop_stream(slack: SimulatedSlack, args: Arguments) -> Json:
         message.blocks, message.metadata = chat.with_block_ids(blocks), metadata
         stream.state = "done"
         slack.set_session_status(message.channel, message.root, status)
-    written = message_json(slack.workspace, message, with_metadata=True)
-    return {"channel": message.channel, "ts": message.ts, "message": written}
+    as_json = message_json(slack.workspace, message, with_metadata=True)
+    return {"channel": message.channel, "ts": message.ts, "message": as_json}
 
 
 def append_content(stream: Stream, args: Arguments) -> None:

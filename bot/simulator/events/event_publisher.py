@@ -45,19 +45,19 @@ class EventPublisher:
         """Send `message`, and `app_mention` as well if the message mentions the bot in a channel."""
         if self._is_echo_off(message):
             return
-        written = self._message_json(message)
-        self._message_event(message, written)
-        self._mention_event(message, written)
+        as_json = self._message_json(message)
+        self._message_event(message, as_json)
+        self._mention_event(message, as_json)
 
     def message_changed(self, message: Message, previous: Json, *, mention_is_new: bool = False) -> None:
         """Send `message_changed`; not every change is an edit by a person (slack.md §5.3)."""
         if self._is_echo_off(message):
             return
-        written, ts = self._message_json(message), self._workspace.next_ts()
-        event = {"subtype": "message_changed", "hidden": True, "message": written, "previous_message": previous}
+        as_json, ts = self._message_json(message), self._workspace.next_ts()
+        event = {"subtype": "message_changed", "hidden": True, "message": as_json, "previous_message": previous}
         self._message_event(message, {**event, "ts": ts})
         if mention_is_new:
-            self._mention_event(message, written)
+            self._mention_event(message, as_json)
 
     def message_deleted(self, message: Message, previous: Json) -> None:
         """Send `message_deleted`."""
@@ -70,13 +70,13 @@ class EventPublisher:
         return message.bot_id == BOT_ID and not self._switches.echo_events
 
     def _message_json(self, message: Message) -> Json:
-        written = message_json(self._workspace, message, with_metadata=True)
+        as_json = message_json(self._workspace, message, with_metadata=True)
         person = self._workspace.people.get(message.user)
         if person and person.bot_id is None:
-            written["team"] = self._workspace.team_id
+            as_json["team"] = self._workspace.team_id
             if person.team_id != self._workspace.team_id:
-                written |= {"user_team": person.team_id, "source_team": person.team_id}
-        return written
+                as_json |= {"user_team": person.team_id, "source_team": person.team_id}
+        return as_json
 
     def _message_event(self, message: Message, event: Json) -> None:
         channel = self._workspace.channels[message.channel]
@@ -84,9 +84,9 @@ class EventPublisher:
             where = {"channel": channel.id, "channel_type": channel.kind, "event_ts": event["ts"]}
             self.publish({"type": "message", **event, **where}, channel.id)
 
-    def _mention_event(self, message: Message, written: Json) -> None:
+    def _mention_event(self, message: Message, as_json: Json) -> None:
         channel = self._workspace.channels[message.channel]
         if channel.kind == "im" or BOT not in channel.members or not self.subscribed("app_mention"):
             return
         if f"<@{BOT}" in message.text and message.bot_id != BOT_ID:
-            self.publish(app_mention(written, channel.id), channel.id)
+            self.publish(app_mention(as_json, channel.id), channel.id)

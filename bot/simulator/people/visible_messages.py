@@ -90,15 +90,15 @@ class GestureResult:
 
 def visible_message(workspace: Workspace, message: Message) -> VisibleMessage:
     """Return a message of a channel as people see it."""
-    written = message_json(workspace, workspace.expire_stream(message), with_metadata=True)
-    blocks = written.get("blocks", [])
+    as_json = message_json(workspace, workspace.expire_stream(message), with_metadata=True)
+    blocks = as_json.get("blocks", [])
     plans = [block for block in blocks if block["type"] == "plan"]
     return VisibleMessage(
         channel=message.channel,
         ts=message.ts,
         user=message.user,
-        text=readable(blocks) if blocks else written["text"],
-        fallback=written["text"],
+        text=readable(blocks) if blocks else as_json["text"],
+        fallback=as_json["text"],
         thread_ts=message.thread_ts,
         is_bot=message.bot_id is not None,
         format="markdown" if message.stream else message.format,
@@ -106,12 +106,12 @@ def visible_message(workspace: Workspace, message: Message) -> VisibleMessage:
         buttons=list(buttons(blocks)),
         tasks=[visible_task(block) for block in cards(blocks)],
         plan_title=plans[0]["title"] if plans else "",
-        streaming_state=written.get("streaming_state"),
+        streaming_state=as_json.get("streaming_state"),
         edited=message.edited is not None,
         subtype=message.subtype,
         metadata=message.metadata,
         files=message.files,
-        reply_count=written.get("reply_count", 0),
+        reply_count=as_json.get("reply_count", 0),
     )
 
 

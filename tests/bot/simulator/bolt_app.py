@@ -1,4 +1,4 @@
-"""A real Bolt app that writes down what reaches it, and what the tests of the simulator need to speak of refusals."""
+"""A real Bolt app that records what it receives, and a check of refused calls."""
 
 import asyncio
 import re
@@ -57,13 +57,13 @@ MANIFEST: dict[str, Any] = {
 
 
 class Bolt:
-    """Events land in `events`, interactions and commands in `gestures`; both are acknowledged unless told otherwise."""
+    """Keeps events in `events`, interactions and commands in `gestures`; acknowledges both by default."""
 
     def __init__(self, client: AsyncWebClient, app_token: str) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.retries: list[tuple[str, str]] = []
         self.gestures: list[dict[str, Any]] = []
-        self.refuse = 0  # so many events are not acknowledged
+        self.refuse = 0  # number of events not to acknowledge
         self.on_gesture: Callable[[dict[str, Any], Any], Awaitable[None]] | None = None
         self.app = AsyncApp(client=client, signing_secret="unused")
         self.app.use(self._intake)
@@ -112,7 +112,7 @@ class Bolt:
 
 
 async def refused(call: Awaitable[Any], error: str) -> dict[str, Any]:
-    """The body of a refusal with this error; fails when the call went well or was refused otherwise."""
+    """Return the body of the error; fail if the call succeeded or failed otherwise."""
     with pytest.raises(SlackApiError) as caught:
         await call
     assert caught.value.response["error"] == error

@@ -22,7 +22,7 @@ def status_of(sim: Simulator, root: str) -> str:
     return session.status if session else "none"
 
 
-async def test_the_wait_for_a_first_sign_is_measured(sim: Simulator, client: AsyncWebClient, root: str) -> None:
+async def test_the_time_to_the_first_response_is_measured(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     await sim.say("U0BEN", "C0GENERAL", "not for the bot")
     assert (await sim.traffic())["first_responses"] == 0
     await client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status="processing")
@@ -33,12 +33,12 @@ async def test_the_wait_for_a_first_sign_is_measured(sim: Simulator, client: Asy
 
 
 @pytest.mark.parametrize("status", ["Thinking…", "", "is typing"])
-async def test_a_status_is_one_of_four_words(client: AsyncWebClient, root: str, status: str) -> None:
+async def test_only_four_statuses_are_accepted(client: AsyncWebClient, root: str, status: str) -> None:
     setting = client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status=status)
     await refused(setting, "invalid_arguments")
 
 
-async def test_processing_falls_back_after_an_hour(sim: Simulator, client: AsyncWebClient, root: str) -> None:
+async def test_processing_becomes_active_after_an_hour(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     await client.agents_sessions_setStatus(channel_id="C0GENERAL", thread_ts=root, status="processing")
     await sim.advance(3_599)
     assert status_of(sim, root) == "processing"
@@ -57,7 +57,7 @@ async def test_processing_falls_back_after_an_hour(sim: Simulator, client: Async
         ({"loading_messages": ["a"]}, "invalid_arguments"),
     ],
 )
-async def test_a_session_belongs_to_a_thread_the_bot_is_in(
+async def test_a_session_needs_a_thread_in_a_channel_of_the_bot(
     client: AsyncWebClient, root: str, changes: dict[str, Any], error: str
 ) -> None:
     arguments = {"channel_id": "C0GENERAL", "thread_ts": root, "status": "active", **changes}
@@ -87,7 +87,7 @@ async def test_without_the_stop_event_there_is_a_warning_and_no_stop_button() ->
             await sim.press_stop("U0ANA", "C0GENERAL", root)
 
 
-async def test_an_app_that_is_no_agent_has_no_sessions() -> None:
+async def test_an_app_without_agent_view_has_no_sessions() -> None:
     manifest = deepcopy(MANIFEST)
     del manifest["features"]["agent_view"]
     async with Simulator(SimulatorSettings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:

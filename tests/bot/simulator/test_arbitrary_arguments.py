@@ -83,7 +83,7 @@ def test_any_arguments_get_an_answer_or_an_error(name: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_no_argument_has_two_kinds(name: str) -> None:
+def test_no_argument_has_two_types(name: str) -> None:
     known = (LISTS, OBJECTS, NUMBERS, FLAGS)
     for argument in (*METHODS[name].required, *METHODS[name].optional):
         assert sum(argument in kind for kind in known) <= 1

@@ -94,12 +94,12 @@ BAD = [
 
 
 @pytest.mark.parametrize("block", GOOD, ids=lambda block: block["type"])
-def test_what_slack_shows_passes(block: dict[str, Any]) -> None:
+def test_valid_blocks_are_accepted(block: dict[str, Any]) -> None:
     check_blocks([block])
 
 
 @pytest.mark.parametrize(("block", "why"), BAD)
-def test_what_slack_refuses_is_refused_with_its_place(block: Any, why: str) -> None:
+def test_an_invalid_block_is_refused_with_a_pointer(block: Any, why: str) -> None:
     with pytest.raises(SlackError) as caught:
         check_blocks([block])
     assert caught.value.code == "invalid_blocks"
@@ -125,7 +125,7 @@ def test_all_blocks_together_have_a_limit(blocks: list[Any]) -> None:
         check_blocks(blocks)
 
 
-def test_one_table_a_message() -> None:
+def test_a_message_has_at_most_one_table() -> None:
     table = {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]]}
     check_blocks([table])
     with pytest.raises(SlackError, match="only one table"):
@@ -151,12 +151,12 @@ FIELD = {"type": "input", "label": words("x"), "element": {"type": "plain_text_i
         ({"type": "home", "blocks": [{"type": "alert", "text": words("x")}]}, "unsupported type"),
     ],
 )
-def test_a_view_slack_refuses_is_refused(view: dict[str, Any], why: str) -> None:
+def test_an_invalid_view_is_refused(view: dict[str, Any], why: str) -> None:
     with pytest.raises(SlackError, match=why):
         check_view(view)
 
 
-def test_views_slack_shows_pass() -> None:
+def test_valid_views_are_accepted() -> None:
     check_view({**MODAL_VIEW, "submit": words("Go"), "blocks": [FIELD, {"type": "alert", "text": words("x")}]})
     check_view({"type": "home", "private_metadata": "", "callback_id": "", "blocks": [section("x")]})
     check_blocks([section("x")], surface=HOME)
@@ -179,7 +179,7 @@ KEYS = ("text", "fields", "accessory", "elements", "rows", "tasks", "blocks", "t
 
 @settings(max_examples=300)
 @given(KINDS, st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)))
-def test_whatever_is_sent_gets_a_refusal_and_never_a_crash(kind: str, parts: dict[str, Any]) -> None:
+def test_arbitrary_blocks_are_refused_without_a_crash(kind: str, parts: dict[str, Any]) -> None:
     block = {**parts, "type": kind}
     with contextlib.suppress(SlackError):
         check_blocks([block])

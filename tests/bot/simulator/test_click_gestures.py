@@ -28,7 +28,7 @@ async def post(url: str, **body: Any) -> tuple[int, str]:
         return response.status, await response.text()
 
 
-async def test_a_click_carries_what_slack_tells(sim: Simulator, bolt: Bolt, card: str) -> None:
+async def test_a_click_has_slacks_payload(sim: Simulator, bolt: Bolt, card: str) -> None:
     assert (await sim.click("U0BEN", card, "yes")).acked
     body = bolt.gestures[0]
     assert body["user"]["id"] == "U0BEN"
@@ -37,7 +37,9 @@ async def test_a_click_carries_what_slack_tells(sim: Simulator, bolt: Bolt, card
     assert (action["action_id"], action["block_id"], action["value"]) == ("yes", "ask", "id-1")
 
 
-async def test_only_a_button_one_sees_is_pressed(sim: Simulator, client: AsyncWebClient, bolt: Bolt, card: str) -> None:
+async def test_a_person_clicks_only_buttons_visible_to_them(
+    sim: Simulator, client: AsyncWebClient, bolt: Bolt, card: str
+) -> None:
     for user, ts, action, error in [
         ("U0EXT", card, "yes", "not_in_channel"),
         ("U0ANA", card, "no", "no_such_button"),
@@ -52,12 +54,12 @@ async def test_only_a_button_one_sees_is_pressed(sim: Simulator, client: AsyncWe
     assert (await sim.click("U0ANA", ts, "ana")).acked
 
 
-async def test_a_button_of_an_older_version_can_still_be_pressed(sim: Simulator, bolt: Bolt, card: str) -> None:
+async def test_a_button_of_an_older_version_can_be_clicked(sim: Simulator, bolt: Bolt, card: str) -> None:
     await sim.click("U0ANA", card, "v0_gone", value="old", stale=True)
     assert bolt.gestures[0]["actions"][0]["value"] == "old"
 
 
-async def test_a_menu_sends_the_option_chosen(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
+async def test_a_menu_sends_the_chosen_option(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
     options = [{"text": {"type": "plain_text", "text": word}, "value": word} for word in ("a", "b")]
     menu = {"type": "static_select", "action_id": "menu", "options": options}
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=buttons(menu)))["ts"]
@@ -67,7 +69,7 @@ async def test_a_menu_sends_the_option_chosen(sim: Simulator, client: AsyncWebCl
         await sim.click("U0ANA", ts, "menu", value="c")
 
 
-async def test_a_click_nobody_takes_is_lost(sim: Simulator, card: str) -> None:
+async def test_an_unacknowledged_click_is_not_sent_again(sim: Simulator, card: str) -> None:
     assert not (await sim.click("U0ANA", card, "yes")).acked
     assert sim.sockets.given_up == []
 
@@ -86,7 +88,7 @@ async def test_a_response_url_answers_five_times(sim: Simulator, bolt: Bolt, car
     assert [seen.text for seen in sim.messages("C0GENERAL")] == ["go", "all"]
 
 
-async def test_a_response_url_lives_thirty_minutes(sim: Simulator, bolt: Bolt, card: str) -> None:
+async def test_a_response_url_expires_after_thirty_minutes(sim: Simulator, bolt: Bolt, card: str) -> None:
     await sim.click("U0ANA", card, "yes")
     await sim.advance(1_801)
     assert (await post(bolt.gestures[0]["response_url"], text="late"))[0] == 404

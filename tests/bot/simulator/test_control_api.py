@@ -1,4 +1,4 @@
-"""The same over HTTP, and the simulator as a process (slack.md §7)."""
+"""The control API over HTTP, and the simulator as a process (slack.md §7)."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ async def control(url: str, verb: str, **arguments: Any) -> dict[str, Any]:
         return dict(await response.json())
 
 
-async def test_what_is_said_over_http_is_seen_over_http(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_messages_are_written_and_read_over_http(sim: Simulator, client: AsyncWebClient) -> None:
     said = await control(sim.url, "say", user="U0ANA", channel="C0GENERAL", text="@hermes hi")
     await client.chat_postMessage(channel="C0GENERAL", thread_ts=said["result"], text="hello")
     seen = await control(sim.url, "thread", channel="C0GENERAL", ts=said["result"])
@@ -29,7 +29,7 @@ async def test_what_is_said_over_http_is_seen_over_http(sim: Simulator, client: 
     assert calls["result"][0]["args"]["text"] == "hello"
 
 
-async def test_bad_requests_get_one_clear_error(sim: Simulator) -> None:
+async def test_invalid_requests_get_an_error_code(sim: Simulator) -> None:
     assert (await control(sim.url, "sing"))["error"] == "no_such_verb"
     assert (await control(sim.url, "say", user="U0ANA"))["error"] == "invalid_arguments"
     assert (await control(sim.url, "say", user="U0X", channel="C0GENERAL", text="x"))["error"] == "user_not_found"
@@ -41,7 +41,7 @@ async def test_bad_requests_get_one_clear_error(sim: Simulator) -> None:
             assert (await response.json())["error"] == "json_not_object"
 
 
-async def test_another_name_for_this_machine_opens_nothing(sim: Simulator) -> None:
+async def test_another_host_name_is_refused(sim: Simulator) -> None:
     async with aiohttp.ClientSession(headers={"Host": "evil.example"}) as session:
         async with session.post(f"{sim.url}/control/state", json={}) as response:
             assert (await response.json())["error"] == "wrong_host"
@@ -49,7 +49,7 @@ async def test_another_name_for_this_machine_opens_nothing(sim: Simulator) -> No
             assert response.status == 403
 
 
-async def test_every_verb_is_there(sim: Simulator) -> None:
+async def test_every_verb_exists(sim: Simulator) -> None:
     assert all(callable(getattr(sim, verb)) for verb in VERBS)
 
 
@@ -62,7 +62,7 @@ async def test_switches_and_state_are_read_and_set(sim: Simulator) -> None:
     assert "C0GENERAL" in [channel["id"] for channel in state["channels"]]
 
 
-async def test_more_people_and_places_can_be_made(sim: Simulator) -> None:
+async def test_people_and_channels_can_be_added(sim: Simulator) -> None:
     await control(sim.url, "add_person", person_id="U0DEE", name="dee", locale="en-GB")
     members = ["U0DEE", "U0HERMES"]
     await control(sim.url, "add_channel", channel_id="C0NEW", name="new", kind="channel", members=members)
@@ -78,7 +78,7 @@ async def test_waiting_ends_with_the_next_change(sim: Simulator) -> None:
     assert (await control(sim.url, "wait", since=10**9, timeout=0.01))["result"] == sim.changes.count
 
 
-async def test_the_feed_tells_what_changed(sim: Simulator) -> None:
+async def test_the_feed_sends_what_changed(sim: Simulator) -> None:
     async with aiohttp.ClientSession() as session, session.get(f"{sim.url}/control/feed") as feed:
         await feed.content.readuntil(b"\n\n")
         await sim.say("U0ANA", "C0GENERAL", "live")
@@ -87,7 +87,7 @@ async def test_the_feed_tells_what_changed(sim: Simulator) -> None:
     assert (change["kind"], change["message"]["text"]) == ("message", "live")
 
 
-async def test_a_simulator_elsewhere_is_used_like_one_at_hand(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_remote_simulator_has_the_same_verbs(sim: Simulator, client: AsyncWebClient) -> None:
     async with RemoteSimulator(sim.url) as remote:
         root = await remote.do("say", user="U0ANA", channel="D0ANA", text="hi")
 
@@ -101,7 +101,7 @@ async def test_a_simulator_elsewhere_is_used_like_one_at_hand(sim: Simulator, cl
             await remote.do("say", user="U0X", channel="D0ANA", text="hi")
 
 
-async def test_it_runs_as_a_process_and_ends_on_a_signal() -> None:
+async def test_it_runs_as_a_process_until_a_signal() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.simulator", "--port", "0", "--no-log", stdout=asyncio.subprocess.PIPE
     )
@@ -112,7 +112,7 @@ async def test_it_runs_as_a_process_and_ends_on_a_signal() -> None:
     assert await asyncio.wait_for(process.wait(), 10) == 0
 
 
-async def test_a_taken_port_is_one_line(sim: Simulator) -> None:
+async def test_a_port_in_use_is_a_one_line_error(sim: Simulator) -> None:
     port = sim.url.rpartition(":")[2]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.simulator", "--port", port, stderr=asyncio.subprocess.PIPE

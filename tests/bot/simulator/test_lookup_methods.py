@@ -7,7 +7,7 @@ from bot.simulator.server import Simulator
 from tests.bot.simulator.bolt_app import SCOPES, refused
 
 
-async def test_auth_says_who_the_bot_is_and_what_it_may(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_auth_returns_the_bot_and_its_scopes(sim: Simulator, client: AsyncWebClient) -> None:
     answer = await client.auth_test()
     assert (answer["user_id"], answer["bot_id"], answer["team_id"]) == ("U0HERMES", "B0HERMES", "T0SIM")
     assert answer.headers["x-oauth-scopes"].split(",") == sorted(SCOPES)
@@ -23,7 +23,7 @@ async def test_a_thread_is_read_from_its_root(sim: Simulator, client: AsyncWebCl
     await refused(client.conversations_replies(channel="C0GENERAL", ts="1.000001"), "thread_not_found")
 
 
-async def test_reading_goes_page_by_page(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_long_thread_is_read_in_pages(sim: Simulator, client: AsyncWebClient) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     for i in range(5):
         await sim.say("U0BEN", "C0GENERAL", f"{i}", thread_ts=root)
@@ -39,7 +39,7 @@ async def test_reading_goes_page_by_page(sim: Simulator, client: AsyncWebClient)
     await refused(client.conversations_replies(channel="C0GENERAL", ts=root, limit=1_001), "invalid_limit")
 
 
-async def test_a_window_of_time(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_history_is_limited_by_oldest_and_latest(sim: Simulator, client: AsyncWebClient) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     a, b, c = [await sim.say("U0BEN", "C0GENERAL", word, thread_ts=root) for word in "abc"]
     answer = await client.conversations_replies(channel="C0GENERAL", ts=root, oldest=a, latest=c)
@@ -48,7 +48,7 @@ async def test_a_window_of_time(sim: Simulator, client: AsyncWebClient) -> None:
     assert [message["text"] for message in ends["messages"]] == ["root", "b", "c"]
 
 
-async def test_history_shows_no_replies_and_the_newest_first(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_history_has_no_replies_and_starts_with_the_newest(sim: Simulator, client: AsyncWebClient) -> None:
     first = await sim.say("U0ANA", "C0GENERAL", "first")
     await sim.say("U0ANA", "C0GENERAL", "reply", thread_ts=first)
     await sim.say("U0ANA", "C0GENERAL", "second")
@@ -61,11 +61,11 @@ async def test_history_shows_no_replies_and_the_newest_first(sim: Simulator, cli
     ("channel", "error"),
     [("C0QUIET", "not_in_channel"), ("G0SECRET", "channel_not_found"), ("CX", "channel_not_found")],
 )
-async def test_the_bot_reads_only_where_it_is(client: AsyncWebClient, channel: str, error: str) -> None:
+async def test_the_bot_reads_only_its_channels(client: AsyncWebClient, channel: str, error: str) -> None:
     await refused(client.conversations_history(channel=channel), error)
 
 
-async def test_a_distributed_app_reads_fifteen_once_a_minute(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_distributed_app_reads_fifteen_messages_once_per_minute(sim: Simulator, client: AsyncWebClient) -> None:
     sim.switches.distributed = True
     for i in range(20):
         await sim.say("U0ANA", "C0GENERAL", f"{i}")
@@ -73,7 +73,7 @@ async def test_a_distributed_app_reads_fifteen_once_a_minute(sim: Simulator, cli
     await refused(client.conversations_history(channel="C0GENERAL"), "ratelimited")
 
 
-async def test_channels_say_what_they_are(client: AsyncWebClient) -> None:
+async def test_channel_objects_have_their_type(client: AsyncWebClient) -> None:
     channels = {
         channel: (await client.conversations_info(channel=channel))["channel"]
         for channel in ("C0GENERAL", "G0PRIVATE", "G0TRIO", "D0ANA", "C0SHARED")
@@ -87,7 +87,7 @@ async def test_channels_say_what_they_are(client: AsyncWebClient) -> None:
     assert members["members"] == ["U0ANA", "U0BEN", "U0HERMES"]
 
 
-async def test_people_say_who_they_are(client: AsyncWebClient) -> None:
+async def test_user_objects_have_their_type(client: AsyncWebClient) -> None:
     cho = (await client.users_info(user="U0CHO", include_locale=True))["user"]
     assert (cho["locale"], cho["tz"], cho["tz_offset"], cho["real_name"]) == (
         "zh-CN", "Asia/Shanghai", 28_800, "Cho 陈",

@@ -1,4 +1,4 @@
-"""What people write, and what the app hears of it (slack.md §5.3)."""
+"""What people write, and which events the app gets (slack.md §5.3)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from bot.simulator.slack_errors import SlackError
 from tests.bot.simulator.bolt_app import Bolt
 
 
-async def test_an_edit_is_a_change_with_its_author(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_edit_is_a_message_changed_event_with_its_author(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "D0ANA", "helo")
     await sim.edit("U0ANA", "D0ANA", ts, "hello")
     await sim.wait_settled()
@@ -18,7 +18,7 @@ async def test_an_edit_is_a_change_with_its_author(sim: Simulator, bolt: Bolt) -
         await sim.edit("U0BEN", "D0ANA", ts, "x")
 
 
-async def test_an_edit_that_adds_a_mention_is_a_mention(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_edit_that_adds_a_mention_sends_app_mention(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "C0GENERAL", "what?")
     await sim.edit("U0ANA", "C0GENERAL", ts, "@hermes what?")
     await sim.edit("U0ANA", "C0GENERAL", ts, "@hermes what now?")
@@ -26,7 +26,7 @@ async def test_an_edit_that_adds_a_mention_is_a_mention(sim: Simulator, bolt: Bo
     assert [event["text"] for event in bolt.of("app_mention")] == ["<@U0HERMES> what?"]
 
 
-async def test_an_unfurl_is_a_change_nobody_made(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_unfurl_is_a_message_changed_event_without_an_edit(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "D0ANA", "see https://example.com")
     await sim.unfurl("D0ANA", ts)
     await sim.wait_settled()
@@ -35,7 +35,7 @@ async def test_an_unfurl_is_a_change_nobody_made(sim: Simulator, bolt: Bolt) -> 
     assert change["message"]["text"] == change["previous_message"]["text"] == "see <https://example.com>"
 
 
-async def test_a_deleted_message_is_told(sim: Simulator, bolt: Bolt) -> None:
+async def test_a_deletion_is_a_message_deleted_event(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "D0ANA", "oops")
     await sim.delete("U0ANA", "D0ANA", ts)
     await sim.wait_settled()
@@ -43,7 +43,7 @@ async def test_a_deleted_message_is_told(sim: Simulator, bolt: Bolt) -> None:
     assert sim.thread("D0ANA", ts) == []
 
 
-async def test_a_deleted_root_leaves_a_tombstone_while_replies_stand(sim: Simulator, bolt: Bolt) -> None:
+async def test_a_deleted_root_with_replies_becomes_a_tombstone(sim: Simulator, bolt: Bolt) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     await sim.say("U0BEN", "C0GENERAL", "reply", thread_ts=root)
     await sim.delete("U0ANA", "C0GENERAL", root)
@@ -53,7 +53,7 @@ async def test_a_deleted_root_leaves_a_tombstone_while_replies_stand(sim: Simula
     assert [seen.text for seen in sim.thread("C0GENERAL", root)] == ["This message was deleted.", "reply"]
 
 
-async def test_another_bot_mentions_like_anyone(sim: Simulator, bolt: Bolt) -> None:
+async def test_another_bot_can_mention_the_bot(sim: Simulator, bolt: Bolt) -> None:
     await sim.bot_says("C0GENERAL", "<@U0HERMES> go")
     await sim.wait_settled()
     assert bolt.of("app_mention")[0]["bot_id"] == "B0OTHER"
@@ -61,7 +61,7 @@ async def test_another_bot_mentions_like_anyone(sim: Simulator, bolt: Bolt) -> N
         await sim.bot_says("C0GENERAL", "x", user="U0ANA")
 
 
-async def test_joining_and_leaving_are_told(sim: Simulator, bolt: Bolt) -> None:
+async def test_joining_and_leaving_are_events(sim: Simulator, bolt: Bolt) -> None:
     await sim.join("U0HERMES", "C0QUIET")
     await sim.say("U0ANA", "C0QUIET", "welcome")
     await sim.leave("U0HERMES", "C0QUIET")
@@ -71,7 +71,7 @@ async def test_joining_and_leaving_are_told(sim: Simulator, bolt: Bolt) -> None:
     assert bolt.of("member_joined_channel")[0]["channel"] == "C0QUIET"
 
 
-async def test_the_bot_hears_nothing_where_it_is_not(sim: Simulator, bolt: Bolt) -> None:
+async def test_the_bot_gets_no_events_from_other_channels(sim: Simulator, bolt: Bolt) -> None:
     await sim.say("U0ANA", "C0QUIET", "@hermes?")
     await sim.say("U0ANA", "G0SECRET", "@hermes?")
     await sim.wait_settled()
@@ -87,21 +87,21 @@ async def test_the_bot_hears_nothing_where_it_is_not(sim: Simulator, bolt: Bolt)
         ("U0ANA", "C0GENERAL", "1.000001", "thread_not_found"),
     ],
 )
-async def test_people_write_only_where_they_are(
+async def test_people_write_only_in_their_channels(
     sim: Simulator, user: str, channel: str, thread_ts: str | None, error: str
 ) -> None:
     with pytest.raises(SlackError, match=error):
         await sim.say(user, channel, "x", thread_ts=thread_ts)
 
 
-async def test_people_of_another_organisation_are_recognised(sim: Simulator, bolt: Bolt) -> None:
+async def test_people_of_another_organization_have_their_team(sim: Simulator, bolt: Bolt) -> None:
     await sim.say("U0EXT", "C0SHARED", "@hermes hi")
     await sim.wait_settled()
     assert all(body["is_ext_shared_channel"] for body in bolt.bodies)
     assert {event["user_team"] for event in bolt.events} == {"T0OTHER"}
 
 
-async def test_a_file_comes_with_its_message(sim: Simulator, bolt: Bolt) -> None:
+async def test_a_file_is_sent_with_its_message(sim: Simulator, bolt: Bolt) -> None:
     await sim.say("U0ANA", "C0GENERAL", "@hermes see", files=[{"name": "a.txt", "content": "hello"}])
     await sim.wait_settled()
     message = bolt.of("message", "file_share")[0]

@@ -1,4 +1,4 @@
-"""ModalGestures and the home tab (slack.md §4.2, §6.1, §6.4)."""
+"""Modals and the home tab (slack.md §4.2, §6.1, §6.4)."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def respond_with(**payload: Any) -> Any:
     return answer
 
 
-async def test_a_submission_carries_what_was_filled_in(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
+async def test_a_submission_has_the_values(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
     await sim.submit_view("U0ANA", {"what": "new", "how": "high", "who": "U0BEN"})
     body = bolt.gestures[0]
     assert (body["type"], body["view"]["private_metadata"], body["view"]["id"]) == (
@@ -61,14 +61,16 @@ async def test_a_submission_carries_what_was_filled_in(sim: Simulator, bolt: Bol
     assert sim.modal("U0ANA") is None
 
 
-async def test_an_empty_required_field_is_not_sent(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
+async def test_an_empty_required_input_is_not_submitted(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
     with pytest.raises(SlackError, match="missing_input"):
         await sim.submit_view("U0ANA", {"what": ""})
     await sim.submit_view("U0ANA")
     assert bolt.gestures[0]["view"]["state"]["values"]["what"]["text"]["value"] == "old"
 
 
-async def test_errors_keep_it_open_and_clear_closes_all(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
+async def test_errors_keep_a_modal_open_and_clear_closes_all(
+    sim: Simulator, bolt: Bolt, opened: dict[str, Any]
+) -> None:
     bolt.on_gesture = respond_with(response_action="errors", errors={"what": "too short"})
     answer = await sim.submit_view("U0ANA")
     assert answer.payload["errors"] == {"what": "too short"}
@@ -78,7 +80,9 @@ async def test_errors_keep_it_open_and_clear_closes_all(sim: Simulator, bolt: Bo
     assert sim.modal("U0ANA") is None
 
 
-async def test_an_answer_may_update_or_push_up_to_three(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
+async def test_a_submission_can_update_or_push_up_to_three_modals(
+    sim: Simulator, bolt: Bolt, opened: dict[str, Any]
+) -> None:
     bolt.on_gesture = respond_with(response_action="update", view={**VIEW, "title": words("Two")})
     await sim.submit_view("U0ANA")
     assert (modal := sim.modal("U0ANA"))
@@ -90,7 +94,7 @@ async def test_an_answer_may_update_or_push_up_to_three(sim: Simulator, bolt: Bo
         await sim.submit_view("U0ANA")
 
 
-async def test_closing_is_told_when_asked_for(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
+async def test_closing_is_sent_if_the_view_asks_for_it(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
     await sim.close_view("U0ANA")
     assert bolt.gestures[0]["type"] == "view_closed"
     with pytest.raises(SlackError, match="no_view_open"):
@@ -116,7 +120,7 @@ async def test_an_old_hash_is_a_conflict(sim: Simulator, client: AsyncWebClient,
     await refused(client.views_publish(user_id="U0BEN", view=VIEW), "invalid_arguments")
 
 
-async def test_a_bad_view_uses_no_trigger_up(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
+async def test_an_invalid_view_does_not_use_the_trigger(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
     await sim.command("U0ANA", "C0GENERAL", "/memory", answers=0)
     trigger = bolt.gestures[0]["trigger_id"]
     await refused(client.views_open(trigger_id=trigger, view={"type": "modal"}), "invalid_arguments")

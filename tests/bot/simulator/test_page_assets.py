@@ -1,4 +1,4 @@
-"""The page is served from the package, and nothing else of the disk."""
+"""The files of the page are served, and no other file."""
 
 import aiohttp
 import pytest
@@ -22,5 +22,5 @@ async def test_nothing_else_is_served(sim: Simulator, path: str) -> None:
         assert response.status == 404
 
 
-def test_no_asset_is_longer_than_a_reader_can_hold() -> None:
+def test_no_asset_has_more_than_600_lines() -> None:
     assert not [path.name for path in FOLDER.iterdir() if len(path.read_text("utf-8").splitlines()) > 600]

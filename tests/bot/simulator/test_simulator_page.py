@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what a person does in it reaches the app, and what the app does appears in it."""
+"""The page in Chromium: clicks and messages reach the app, and what the app does is shown."""
 
 import os
 import shutil
@@ -98,7 +98,9 @@ async def test_a_mention_is_streamed_with_its_card_and_can_be_stopped(
     await sim.wait_for(lambda: bolt.of("agent_session_stopped"))
 
 
-async def test_a_button_asks_and_then_presses(page: Page, sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
+async def test_a_button_with_a_confirmation_is_clicked_after_it(
+    page: Page, sim: Simulator, client: AsyncWebClient, bolt: Bolt
+) -> None:
     root = await mention(page, sim)
     confirm = {"title": words("Sure?"), "text": words("Really?"), "confirm": words("Do it"), "deny": words("Back")}
     button = {"type": "button", "action_id": "go", "text": words("Go"), "value": "7", "confirm": confirm}
@@ -116,7 +118,7 @@ async def test_a_button_asks_and_then_presses(page: Page, sim: Simulator, client
     await expect(page.locator("[data-action=go]")).to_have_count(0)
 
 
-async def test_a_command_answers_only_who_typed_it(page: Page, bolt: Bolt) -> None:
+async def test_a_command_is_answered_to_its_author_only(page: Page, bolt: Bolt) -> None:
     async def answer(body: dict[str, Any], ack: Any) -> None:
         await ack(f"memories of {body['user_id']}: 喜欢喝茶")
 
@@ -137,7 +139,7 @@ async def test_a_command_in_a_thread_is_refused(page: Page, sim: Simulator, bolt
     assert bolt.gestures == []
 
 
-async def test_a_modal_is_filled_in_and_corrected(
+async def test_a_modal_shows_errors_and_is_submitted_again(
     page: Page, sim: Simulator, client: AsyncWebClient, bolt: Bolt
 ) -> None:
     await page.get_by_test_id("composer").fill("/memory add")
@@ -163,7 +165,7 @@ async def test_a_modal_is_filled_in_and_corrected(
     assert values["what"]["text"]["value"] == "green tea"
 
 
-async def test_people_have_their_own_places(page: Page, sim: Simulator) -> None:
+async def test_people_see_only_their_channels(page: Page, sim: Simulator) -> None:
     await expect(page.get_by_test_id("channel-item").filter(has_text="private")).to_be_visible()
     await page.locator("[data-person=U0CHO]").click()
     await expect(page.get_by_test_id("channel-item").filter(has_text="private")).to_have_count(0)
@@ -186,7 +188,7 @@ async def test_a_message_to_try_is_sent_by_its_button_in_the_persons_language(pa
     await expect(page.get_by_test_id("try")).to_be_hidden()
 
 
-async def test_an_own_message_is_edited_and_deleted(page: Page, sim: Simulator, bolt: Bolt) -> None:
+async def test_a_person_edits_and_deletes_their_message(page: Page, sim: Simulator, bolt: Bolt) -> None:
     await page.get_by_test_id("composer").fill("helo")
     await page.get_by_test_id("send").click()
     message = page.get_by_test_id("messages").get_by_test_id("message")

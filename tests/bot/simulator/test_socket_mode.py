@@ -1,4 +1,4 @@
-"""Socket Mode as Bolt meets it: tickets, envelopes, acknowledgements, redelivery (slack.md §1.3, §5.2)."""
+"""Socket Mode with a real Bolt app: tickets, envelopes, acknowledgements, redelivery (slack.md §1.3, §5.2)."""
 
 import aiohttp
 import pytest
@@ -8,7 +8,7 @@ from bot.simulator.server import Simulator
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
-async def test_a_mention_in_a_channel_is_two_events_with_ids_of_their_own(sim: Simulator, bolt: Bolt) -> None:
+async def test_a_mention_in_a_channel_is_two_events_with_different_ids(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "C0GENERAL", "@hermes what is 1 < 2?")
     await sim.wait_settled()
     mention, message = bolt.of("app_mention")[0], bolt.of("message")[0]
@@ -25,7 +25,7 @@ async def test_a_dm_is_one_message_event(sim: Simulator, bolt: Bolt) -> None:
     assert bolt.events[0]["channel_type"] == "im"
 
 
-async def test_what_nobody_acknowledged_comes_again_with_its_reason(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_unacknowledged_event_is_sent_again_with_a_reason(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.redelivery_timeout = 0.05
     bolt.refuse = 1
     await sim.say("U0ANA", "D0ANA", "again")
@@ -52,7 +52,7 @@ async def test_a_lost_acknowledgement_delivers_twice(sim: Simulator, bolt: Bolt)
     assert len(bolt.bodies) == 2
 
 
-async def test_an_event_nobody_ever_acknowledges_is_given_up(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_event_is_given_up_after_the_last_attempt(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.redelivery_timeout = 0.02
     sim.switches.redelivery_delays = (0.0, 0.01)
     bolt.refuse = 99
@@ -62,7 +62,7 @@ async def test_an_event_nobody_ever_acknowledges_is_given_up(sim: Simulator, bol
     assert [body["event"]["text"] for body in sim.sockets.given_up] == ["never"]
 
 
-async def test_an_event_waits_for_a_socket(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_event_waits_for_a_connection(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.redelivery_delays = (0.05,) * 100
     await bolt.close()
     await sim.wait_for(lambda: sim.sockets.connected == 0)
@@ -72,7 +72,7 @@ async def test_an_event_waits_for_a_socket(sim: Simulator, bolt: Bolt) -> None:
     assert bolt.events[0]["text"] == "are you there?"
 
 
-async def test_events_overtake_one_another_when_asked(sim: Simulator, bolt: Bolt) -> None:
+async def test_jitter_sends_events_out_of_order(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.jitter = 0.05
     said = [await sim.say("U0ANA", "D0ANA", str(i)) for i in range(30)]
     await sim.wait_settled()
@@ -80,7 +80,7 @@ async def test_events_overtake_one_another_when_asked(sim: Simulator, bolt: Bolt
     assert [event["ts"] for event in bolt.events] != said
 
 
-async def test_events_are_doubled_when_asked(sim: Simulator, bolt: Bolt) -> None:
+async def test_duplicate_events_are_sent_twice(sim: Simulator, bolt: Bolt) -> None:
     sim.switches.duplicate_events = 1.0
     await sim.say("U0ANA", "D0ANA", "double")
     await sim.wait_settled()
@@ -89,7 +89,7 @@ async def test_events_are_doubled_when_asked(sim: Simulator, bolt: Bolt) -> None
 
 
 @pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
-async def test_a_refreshed_socket_comes_back_on_a_new_ticket(sim: Simulator, bolt: Bolt, reason: str) -> None:
+async def test_a_refreshed_connection_reconnects_with_a_new_ticket(sim: Simulator, bolt: Bolt, reason: str) -> None:
     await sim.refresh_sockets(reason)
     await sim.wait_connected()
     await sim.say("U0ANA", "D0ANA", "after the refresh")
@@ -98,7 +98,7 @@ async def test_a_refreshed_socket_comes_back_on_a_new_ticket(sim: Simulator, bol
     assert len(sim.calls("apps.connections.open")) == 2
 
 
-async def test_a_killed_socket_is_replaced(sim: Simulator, bolt: Bolt) -> None:
+async def test_an_aborted_connection_is_replaced(sim: Simulator, bolt: Bolt) -> None:
     await sim.kill_sockets()
     await sim.wait_connected(timeout=30)
     await sim.say("U0ANA", "D0ANA", "after the cut")
@@ -116,7 +116,7 @@ async def test_a_ticket_works_once(sim: Simulator) -> None:
             await session.ws_connect(url)
 
 
-async def test_a_bad_ticket_is_refused_at_the_door(sim: Simulator) -> None:
+async def test_a_bad_ticket_is_refused(sim: Simulator) -> None:
     sim.switches.bad_tickets = True
     app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
     url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
@@ -125,7 +125,7 @@ async def test_a_bad_ticket_is_refused_at_the_door(sim: Simulator) -> None:
             await session.ws_connect(url)
 
 
-async def test_a_silent_socket_says_no_hello_and_gets_no_event(sim: Simulator) -> None:
+async def test_a_silent_connection_gets_no_hello_and_no_event(sim: Simulator) -> None:
     sim.switches.silent_sockets = True
     app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
     url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
@@ -136,7 +136,7 @@ async def test_a_silent_socket_says_no_hello_and_gets_no_event(sim: Simulator) -
     assert sim.sockets.connected == 0
 
 
-async def test_an_eleventh_socket_is_one_too_many(sim: Simulator) -> None:
+async def test_an_eleventh_connection_is_refused(sim: Simulator) -> None:
     app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
     async with aiohttp.ClientSession() as session:
         sockets = []
@@ -150,7 +150,7 @@ async def test_an_eleventh_socket_is_one_too_many(sim: Simulator) -> None:
             await socket.close()
 
 
-async def test_a_wrong_app_token_opens_nothing(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_wrong_app_token_is_refused(sim: Simulator, client: AsyncWebClient) -> None:
     await refused(client.apps_connections_open(app_token="xapp-wrong"), "invalid_auth")
     await refused(client.apps_connections_open(app_token=sim.settings.bot_token), "not_allowed_token_type")
 
@@ -161,7 +161,7 @@ async def test_any_kind_of_event_can_be_sent(sim: Simulator, bolt: Bolt) -> None
     assert bolt.events[0]["odd"] == [1, None]
 
 
-async def test_the_bots_own_words_come_back_as_events(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_the_bots_own_messages_are_sent_as_events(sim: Simulator, client: AsyncWebClient) -> None:
     frames = []
     url = (await client.apps_connections_open(app_token=sim.settings.app_token))["url"]
     async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:

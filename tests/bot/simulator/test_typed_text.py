@@ -1,4 +1,4 @@
-"""What Slack makes of typed words (slack.md §4.3)."""
+"""What Slack makes of typed text (slack.md §4.3)."""
 
 import pytest
 from hypothesis import given
@@ -31,11 +31,11 @@ PLACES = {"general": "C0GENERAL"}
         ("", ""),
     ],
 )
-def test_typed_words_become_slack_text(typed: str, sent: str) -> None:
+def test_typed_text_is_encoded_as_slack_does(typed: str, sent: str) -> None:
     assert encode_typed_text(typed, NAMES, PLACES) == sent
 
 
 @given(st.text(alphabet="a <>&;`lt", max_size=30))
-def test_what_was_typed_can_be_had_back(typed: str) -> None:
+def test_typed_text_can_be_decoded(typed: str) -> None:
     sent = encode_typed_text(typed, {})
     assert sent.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == typed

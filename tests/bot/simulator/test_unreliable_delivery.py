@@ -1,4 +1,4 @@
-"""Everything goes wrong at once, and still each message reaches the app at least once."""
+"""With lost, late and duplicate events, each message reaches the app at least once."""
 
 import random
 
@@ -6,7 +6,7 @@ from bot.simulator.server import Simulator
 from tests.bot.simulator.bolt_app import Bolt
 
 
-async def test_a_storm_loses_nothing(sim: Simulator, bolt: Bolt) -> None:
+async def test_every_message_is_delivered_despite_failures(sim: Simulator, bolt: Bolt) -> None:
     random.seed(7)
     switches = sim.switches
     switches.redelivery_timeout, switches.redelivery_delays = 0.2, (0.02,) * 500

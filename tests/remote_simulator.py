@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import aiohttp
 
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 
 T = TypeVar("T")
 CALL_SECONDS = 90.0
@@ -33,13 +33,13 @@ class RemoteSimulator:
             self._http = None
 
     async def do(self, verb: str, **arguments: Any) -> Any:
-        """Call one verb; raise SlackError as the simulator does, aiohttp.ClientError if it cannot be reached."""
+        """Call one verb; raise SimulatorError as the simulator does, aiohttp.ClientError if it cannot be reached."""
         if self._http is None:
             raise RuntimeError("use `async with`")
         async with self._http.post(f"{self.url}/control/{verb}", json=arguments) as response:
             body = await response.json()
         if not body["ok"]:
-            raise SlackError(body["error"], *body.get("messages", ()))
+            raise SimulatorError(body["error"], *body.get("messages", ()))
         return body["result"]
 
     async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 10.0) -> T:

@@ -61,6 +61,10 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
     ],
     "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
     "apscheduler lives in bot.jobs": [("bot/memory/memory_maintenance.py", "apscheduler")],
+    "bot.simulator": [
+        ("bot/simulator/events/event_publisher.py", "bot.simulator.people.visible_messages"),
+        ("bot/simulator/api/chat_methods.py", "bot.simulator.test_api.control_api"),
+    ],
     "the simulator stands alone": [
         ("bot/simulator/test_api/control_api.py", "bot.ports"),
         ("bot/simulator/test_api/change_feed.py", "storage.records"),

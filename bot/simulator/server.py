@@ -7,22 +7,22 @@ from aiohttp import web
 
 from bot.simulator.api.faults_and_rate_limits import Faults
 from bot.simulator.api.response_urls import ResponseUrls
-from bot.simulator.api.web_api import WebApi, bearer
+from bot.simulator.api.simulated_web_api import WebApi, bearer
 from bot.simulator.app_manifest import installed_manifest, parse_manifest
 from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.events.event_publisher import EventPublisher
-from bot.simulator.events.socket_mode import SocketMode
+from bot.simulator.events.simulated_socket_mode import SocketMode
 from bot.simulator.page_assets import PageAssets
 from bot.simulator.people.interaction_gestures import InteractionGestures
 from bot.simulator.people.message_gestures import MessageGestures
 from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulated_workspace import Workspace, add_default_people_and_channels
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.simulator_settings import SimulatorSettings, Switches
-from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Json, Kind, Person
 from bot.simulator.test_api.control_api import ControlApi
 from bot.simulator.test_api.workspace_reader import WorkspaceReader
 from bot.simulator.traffic_statistics import FirstResponseTimes, traffic
-from bot.simulator.workspace import Workspace, add_default_people_and_channels
 
 BODY_BYTES = 16 * 1024 * 1024
 # Methods of `Simulator` that the control API offers over HTTP.
@@ -143,7 +143,7 @@ class Simulator:
                 self.workspace.expire_stream(message)
                 self.changes.notify("message", channel.id, ts)
                 return
-        raise SlackError("message_not_found")
+        raise SimulatorError("message_not_found")
 
     async def expire_stream(self, ts: str) -> None:
         """End one stream as Slack does after five minutes."""

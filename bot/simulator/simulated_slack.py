@@ -8,12 +8,12 @@ from bot.simulator.app_manifest import InstalledApp
 from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.events.event_publisher import EventPublisher
 from bot.simulator.rules.slack_limits import PROCESSING_SECONDS
+from bot.simulator.simulated_workspace import BOT, BOT_ID, Workspace
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.simulator_settings import SimulatorSettings, Switches
-from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import AgentSession, Ephemeral, Message
 from bot.simulator.traffic_statistics import FirstResponseTimes
-from bot.simulator.workspace import BOT, BOT_ID, Workspace
 
 
 @dataclass
@@ -30,10 +30,10 @@ class SimulatedSlack:
     base_url: str = ""
 
     def require_scope(self, *any_of: str) -> None:
-        """Raise SlackError `missing_scope` unless the manifest grants at least one of the scopes."""
+        """Raise SimulatorError `missing_scope` unless the manifest grants at least one of the scopes."""
         if not self.app.scopes.intersection(any_of):
             provided = ",".join(sorted(self.app.scopes))
-            raise SlackError("missing_scope", needed=",".join(any_of), provided=provided)
+            raise SimulatorError("missing_scope", needed=",".join(any_of), provided=provided)
 
     def post(self, message: Message) -> None:
         """Show a new message; a post of the bot clears the status of the older API (slack.md §3.4)."""

@@ -3,8 +3,8 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from bot.simulator.simulated_workspace import APP_ID, BOT, BOT_ID, Workspace
 from bot.simulator.slack_records import Channel, Json, Message, Person, Stream, View
-from bot.simulator.workspace import APP_ID, BOT, BOT_ID, Workspace
 
 STREAMING_STATES = {"open": "in_progress", "done": "completed", "stopped": "completed", "expired": "errored"}
 

@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 
-from bot.simulator.events.socket_mode import SocketMode
+from bot.simulator.events.simulated_socket_mode import SocketMode
 from bot.simulator.slack_records import Json
 
 PERCENTILES = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0))

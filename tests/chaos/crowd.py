@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from tests.chaos.work import KINDS
 
 PEOPLE = ("U0ANA", "U0BEN", "U0CHO")
@@ -130,6 +130,6 @@ class Crowd:
     async def _press(self, message: VisibleMessage, action: str) -> None:
         try:
             answer = await self.sim.click(self.rng.choice(PEOPLE), message.ts, action)
-        except (SlackError, TimeoutError):
+        except (SimulatorError, TimeoutError):
             return
         self.clicks += answer.acked

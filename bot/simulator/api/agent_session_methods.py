@@ -4,7 +4,7 @@ from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.api.chat_methods import CUSTOM_AUTHOR, WRITE, check_custom_author, writable_channel
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import AgentSession, Json
 
 SESSION_STATUSES = ("active", "processing", "suspended", "closed")
@@ -14,11 +14,11 @@ STOPPED = "agent_session_stopped"
 def session_thread(slack: SimulatedSlack, args: Arguments) -> tuple[str, str]:
     """Return channel and thread_ts of a session; channels made for one session are not simulated (slack.md §2.1)."""
     if not slack.app.is_agent:
-        raise SlackError("not_authorized")
+        raise SimulatorError("not_authorized")
     channel = writable_channel(slack, args, "channel_id")
     thread_ts = args.maybe("thread_ts")
     if thread_ts is None:
-        raise SlackError("invalid_thread_ts")
+        raise SimulatorError("invalid_thread_ts")
     return channel.id, slack.workspace.thread_root(channel.id, thread_ts).ts
 
 
@@ -28,11 +28,11 @@ def set_status(slack: SimulatedSlack, args: Arguments) -> Json:
     channel, thread_ts = session_thread(slack, args)
     status, title, initiator = args.text("status"), args.text("title"), args.maybe("initiator_user_id")
     if status not in SESSION_STATUSES:
-        raise SlackError("invalid_arguments", f"unsupported status: {status}")
+        raise SimulatorError("invalid_arguments", f"unsupported status: {status}")
     if len(title) > limits.SESSION_TITLE:
-        raise SlackError("invalid_arguments", "title is too long")
+        raise SimulatorError("invalid_arguments", "title is too long")
     if initiator and initiator not in slack.workspace.channel(channel).members:
-        raise SlackError("user_not_in_channel")
+        raise SimulatorError("user_not_in_channel")
     is_new = slack.workspace.session(channel, thread_ts) is None
     session = slack.set_session_status(channel, thread_ts, status)
     if is_new:
@@ -54,10 +54,10 @@ def rename_session(slack: SimulatedSlack, args: Arguments) -> Json:
     channel, thread_ts = session_thread(slack, args)
     session = slack.workspace.session(channel, thread_ts)
     if session is None:
-        raise SlackError("not_authorized")
+        raise SimulatorError("not_authorized")
     title = args.text("title")
     if not 1 <= len(title) <= limits.SESSION_TITLE:
-        raise SlackError("invalid_arguments", f"title must have 1 to {limits.SESSION_TITLE} characters")
+        raise SimulatorError("invalid_arguments", f"title must have 1 to {limits.SESSION_TITLE} characters")
     session.title = title
     slack.changes.notify("session", channel, thread_ts)
     return session_answer(slack, session)
@@ -76,7 +76,7 @@ def older_set_status(slack: SimulatedSlack, args: Arguments) -> Json:
     lines = args.items_of("loading_messages")
     too_long = any(not isinstance(line, str) or len(line) > limits.LOADING_MESSAGE_TEXT for line in lines)
     if len(lines) > limits.LOADING_MESSAGES or too_long:
-        raise SlackError("invalid_arguments", "loading_messages: at most 10 of at most 50 characters")
+        raise SimulatorError("invalid_arguments", "loading_messages: at most 10 of at most 50 characters")
     note = args.text("status")
     status = "processing" if note else "active"
     slack.set_session_status(channel, thread_ts, status, limits.LEGACY_STATUS_SECONDS).note = note
@@ -97,7 +97,7 @@ def suggest_prompts(slack: SimulatedSlack, args: Arguments) -> Json:
     prompts = args.items_of("prompts")
     valid = all(isinstance(p, dict) and isinstance(p.get("title"), str) and p.get("message") for p in prompts)
     if not valid or not 1 <= len(prompts) <= limits.PROMPTS:
-        raise SlackError("invalid_arguments", "prompts: 1 to 4 objects with title and message")
+        raise SimulatorError("invalid_arguments", "prompts: 1 to 4 objects with title and message")
     if "thread_ts" not in args:
         slack.workspace.prompts[channel.id] = {"title": args.text("title"), "prompts": prompts}
         slack.changes.notify("prompts", channel.id)

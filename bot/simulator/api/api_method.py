@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import Json
 
 LISTS = {"blocks", "chunks", "attachments", "prompts", "loading_messages"}
@@ -48,7 +48,7 @@ class ApiMethod:
     public: bool = False  # needs no token
 
     def call(self, slack: SimulatedSlack, raw: Mapping[str, Any]) -> Json:
-        """Check the arguments and return the answer; raise SlackError `invalid_arguments`, which names each problem."""
+        """Check the arguments and return the answer; raise SimulatorError `invalid_arguments` with each problem."""
         problems = [f"missing required field: {name}" for name in self.required if raw.get(name) in (None, "")]
         allowed = {*self.required, *self.optional, *ALWAYS_ALLOWED}
         problems += [f"no such argument: {name}" for name in raw if name not in allowed]
@@ -59,10 +59,10 @@ class ApiMethod:
                     arguments[name] = convert(name, value)
             except ValueError:
                 if name in MALFORMED:
-                    raise SlackError(MALFORMED[name]) from None
+                    raise SimulatorError(MALFORMED[name]) from None
                 problems.append(f"wrong type for argument: {name}")
         if problems:
-            raise SlackError("invalid_arguments", *problems)
+            raise SimulatorError("invalid_arguments", *problems)
         return self.run(slack, arguments)
 
 

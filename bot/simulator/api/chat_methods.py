@@ -6,28 +6,28 @@ from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import check_blocks
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import BOT, BOT_ID
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Channel, Ephemeral, Json, Message
-from bot.simulator.workspace import BOT, BOT_ID
 
 CUSTOM_AUTHOR = ("icon_emoji", "icon_url", "username")
 
 
 def writable_channel(slack: SimulatedSlack, args: Arguments, name: str = "channel") -> Channel:
-    """Return the channel of an argument; raise SlackError if the bot may not write there (slack.md §5.3)."""
+    """Return the channel of an argument; raise SimulatorError if the bot may not write there (slack.md §5.3)."""
     channel = slack.workspace.channel(args.text(name))
     if BOT not in channel.members:
         hidden = channel.kind != "channel"
         if hidden or "chat:write.public" not in slack.app.scopes:
-            raise SlackError("channel_not_found" if hidden else "not_in_channel")
+            raise SimulatorError("channel_not_found" if hidden else "not_in_channel")
     if channel.is_archived:
-        raise SlackError("is_archived")
+        raise SimulatorError("is_archived")
     return channel
 
 
 def thread_of_post(slack: SimulatedSlack, channel: Channel, args: Arguments) -> str | None:
-    """Return the thread_ts of a post, None outside threads; raise SlackError `thread_not_found`."""
+    """Return the thread_ts of a post, None outside threads; raise SimulatorError `thread_not_found`."""
     thread_ts = args.maybe("thread_ts")
     if thread_ts:
         slack.workspace.thread_root(channel.id, thread_ts)
@@ -35,30 +35,30 @@ def thread_of_post(slack: SimulatedSlack, channel: Channel, args: Arguments) -> 
 
 
 def check_custom_author(slack: SimulatedSlack, args: Arguments) -> None:
-    """Raise SlackError `missing_scope` for a custom name or icon without the scope for it (slack.md §2.1)."""
+    """Raise SimulatorError `missing_scope` for a custom name or icon without the scope for it (slack.md §2.1)."""
     if any(name in args for name in CUSTOM_AUTHOR):
         slack.require_scope("chat:write.customize")
 
 
 def read_metadata(args: Arguments) -> Json | None:
-    """Return the message metadata, or raise SlackError `invalid_metadata_format`."""
+    """Return the message metadata, or raise SimulatorError `invalid_metadata_format`."""
     metadata: Json | None = args.get("metadata")
     if metadata is None:
         return None
     if not isinstance(metadata.get("event_type"), str) or not isinstance(metadata.get("event_payload"), dict):
-        raise SlackError("invalid_metadata_format")
+        raise SimulatorError("invalid_metadata_format")
     return metadata
 
 
 def read_content(args: Arguments) -> dict[str, Any]:
-    """Return text, format and blocks of a message; raise SlackError for what Slack refuses (slack.md §4.3)."""
+    """Return text, format and blocks of a message; raise SimulatorError for what Slack refuses (slack.md §4.3)."""
     markdown, text, blocks = args.text("markdown_text"), args.text("text"), args.items_of("blocks")
     if markdown and (text or blocks):
-        raise SlackError("markdown_text_conflict")
+        raise SimulatorError("markdown_text_conflict")
     if len(markdown) > limits.MARKDOWN_TEXT:
-        raise SlackError("msg_too_long")
+        raise SimulatorError("msg_too_long")
     if not (markdown or text.strip() or blocks or args.items_of("attachments")):
-        raise SlackError("no_text")
+        raise SimulatorError("no_text")
     check_blocks(blocks)
     if markdown:
         return {"text": markdown, "format": "markdown", "blocks": [{"type": "markdown", "text": markdown}]}
@@ -99,11 +99,11 @@ def post_message(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def own_message(slack: SimulatedSlack, args: Arguments, error: str) -> Message:
-    """Return the bot's message with this channel and ts; raise SlackError `error` if another author wrote it."""
+    """Return the bot's message with this channel and ts; raise SimulatorError `error` if another author wrote it."""
     channel = writable_channel(slack, args)
     message = slack.workspace.message(channel.id, args.text("ts"))
     if message.bot_id != BOT_ID:
-        raise SlackError(error)
+        raise SimulatorError(error)
     return message
 
 
@@ -111,9 +111,9 @@ def update_message(slack: SimulatedSlack, args: Arguments) -> Json:
     """Change a message of the bot; text alone does not change blocks, except those made from markdown_text."""
     message = own_message(slack, args, "cant_update_message")
     if message.stream and message.stream.state == "open":
-        raise SlackError("streaming_state_conflict")
+        raise SimulatorError("streaming_state_conflict")
     if len(args.text("text").encode("utf-8", "replace")) > limits.UPDATE_TEXT_BYTES:
-        raise SlackError("msg_too_long")
+        raise SimulatorError("msg_too_long")
     content, metadata = read_content(args), read_metadata(args)
     is_text_alone = "blocks" not in args and "text" in args and content["format"] == "mrkdwn"
     was_markdown = [block["type"] for block in message.blocks] == ["markdown"]
@@ -144,7 +144,7 @@ def post_ephemeral(slack: SimulatedSlack, args: Arguments) -> Json:
     content = read_content(args)
     user = slack.workspace.person(args.text("user"))
     if user.id not in channel.members:
-        raise SlackError("user_not_in_channel")
+        raise SimulatorError("user_not_in_channel")
     thread_ts = thread_of_post(slack, channel, args)
     ephemeral = Ephemeral(channel.id, user.id, slack.workspace.next_ts(), thread_ts=thread_ts, **content)
     slack.show_ephemeral(ephemeral)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.simulator.rules.slack_limits import POSTS_BURST, POSTS_PER_SECOND, TIER
-from bot.simulator.slack_errors import HttpStatusError, RateLimitedError, SlackError
+from bot.simulator.simulator_errors import HttpStatusError, RateLimitedError, SimulatorError
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Fault:
         if self.status:
             raise HttpStatusError(self.status)
         if self.error:
-            raise SlackError(self.error)
+            raise SimulatorError(self.error)
 
 
 class Faults:

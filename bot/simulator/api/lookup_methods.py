@@ -8,10 +8,10 @@ from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import check_blocks, check_view
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import BOT, BOT_ID
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import channel_json, message_json, user_json
 from bot.simulator.slack_records import Channel, Json, Message
-from bot.simulator.workspace import BOT, BOT_ID
 
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
@@ -35,7 +35,7 @@ def auth_test(slack: SimulatedSlack, _: Arguments) -> Json:
 def api_test(_: SimulatedSlack, args: Arguments) -> Json:
     """Return the requested error, or an empty answer."""
     if "error" in args:
-        raise SlackError(args.text("error"))
+        raise SimulatorError(args.text("error"))
     return {"args": {}}
 
 
@@ -49,24 +49,24 @@ def blocks_validate(_: SimulatedSlack, args: Arguments) -> Json:
 
 
 def readable_channel(slack: SimulatedSlack, args: Arguments, family: str) -> Channel:
-    """Return the channel of a call; raise SlackError if the bot may not read it or lacks the scope of its kind."""
+    """Return the channel of a call; raise SimulatorError if the bot may not read it or lacks the scope of its kind."""
     channel = slack.workspace.channel(args.text("channel"))
     if BOT not in channel.members and channel.kind != "channel":
-        raise SlackError("channel_not_found")
+        raise SimulatorError("channel_not_found")
     if family == "history" and BOT not in channel.members:
-        raise SlackError("not_in_channel")
+        raise SimulatorError("not_in_channel")
     slack.require_scope(f"{SCOPE_PREFIX[channel.kind]}:{family}")
     return channel
 
 
 def page(items: Sequence[Any], args: Arguments, limit: int) -> tuple[Sequence[Any], Json]:
-    """Return one page of a list and the next cursor; raise SlackError `invalid_cursor` for an unknown one."""
+    """Return one page of a list and the next cursor; raise SimulatorError `invalid_cursor` for an unknown one."""
     start = 0
     if cursor := args.maybe("cursor"):
         try:
             start = int(base64.b64decode(cursor, validate=True).decode().removeprefix("next:"))
         except ValueError:
-            raise SlackError("invalid_cursor") from None
+            raise SimulatorError("invalid_cursor") from None
     rest = start + limit
     following = base64.b64encode(f"next:{rest}".encode()).decode() if rest < len(items) else ""
     return items[start:rest], {"has_more": bool(following), "response_metadata": {"next_cursor": following}}
@@ -77,7 +77,7 @@ def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
     most = limits.DISTRIBUTED_LIMIT if slack.switches.distributed else 1_000
     size = int(args.get("limit", min(default, most)))
     if size < 1 or size > 1_000:
-        raise SlackError("invalid_limit")
+        raise SimulatorError("invalid_limit")
     return min(size, most)
 
 
@@ -94,7 +94,7 @@ def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
     try:
         return [message for message in messages if inside(float(message.ts))]
     except ValueError:
-        raise SlackError("invalid_ts_oldest") from None
+        raise SimulatorError("invalid_ts_oldest") from None
 
 
 def replies(slack: SimulatedSlack, args: Arguments) -> Json:
@@ -102,7 +102,7 @@ def replies(slack: SimulatedSlack, args: Arguments) -> Json:
     channel = readable_channel(slack, args, "history")
     found = channel.messages.get(args.text("ts"))
     if found is None:
-        raise SlackError("thread_not_found")
+        raise SimulatorError("thread_not_found")
     if found.root != found.ts:  # slack.md §5.4: a reply's ts returns only that reply
         messages = [found]
     else:
@@ -138,7 +138,7 @@ def channel_members(slack: SimulatedSlack, args: Arguments) -> Json:
 def open_dm(slack: SimulatedSlack, args: Arguments) -> Json:
     users = args.text("users").split(",")
     if len(users) != 1:
-        raise SlackError("users_list_not_supplied" if not users else "not_enough_users")
+        raise SimulatorError("users_list_not_supplied" if not users else "not_enough_users")
     channel = slack.workspace.dm(users[0])
     return {"channel": channel_json(channel) if args.get("return_im") else {"id": channel.id}}
 
@@ -157,7 +157,7 @@ def user_list(slack: SimulatedSlack, args: Arguments) -> Json:
 def user_group_members(slack: SimulatedSlack, args: Arguments) -> Json:
     group = slack.workspace.groups.get(args.text("usergroup"))
     if group is None:
-        raise SlackError("no_such_subteam")
+        raise SimulatorError("no_such_subteam")
     return {"users": list(group)}
 
 

@@ -9,9 +9,9 @@ from bot.simulator.api.chat_methods import read_content, thread_of_post
 from bot.simulator.api.faults_and_rate_limits import Faults
 from bot.simulator.rules.slack_limits import RESPONSE_URL_USES
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import BOT, BOT_ID
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import Ephemeral, Json, Message, ResponseUrl
-from bot.simulator.workspace import BOT, BOT_ID
 
 
 class ResponseUrls:
@@ -32,23 +32,23 @@ class ResponseUrls:
         url = self._slack.workspace.response_urls.get(request.match_info["token"])
         try:
             if url is None or url.expires < self._slack.workspace.now():
-                raise SlackError("expired_url")
+                raise SimulatorError("expired_url")
             if url.uses >= RESPONSE_URL_USES:
-                raise SlackError("used_url")
+                raise SimulatorError("used_url")
             body = json.loads(await request.read())
             if not isinstance(body, dict):
-                raise SlackError("invalid_payload")
+                raise SimulatorError("invalid_payload")
             self.show(url, body)
         except ValueError:
             return web.json_response({"ok": False, "error": "invalid_payload"}, status=400)
-        except SlackError as error:
+        except SimulatorError as error:
             status = 404 if error.code in ("expired_url", "used_url") else 400
             return web.json_response(error.body(), status=status)
         url.uses += 1
         return web.Response(text="ok")
 
     def show(self, url: ResponseUrl, body: Json) -> None:
-        """Show one answer; raise SlackError for content that Slack would refuse."""
+        """Show one answer; raise SimulatorError for content that Slack would refuse."""
         if body.get("delete_original"):
             self._delete_original(url)
             return
@@ -72,7 +72,7 @@ class ResponseUrls:
         if url.ephemeral_ts:
             original = self._slack.workspace.ephemerals.get(url.ephemeral_ts)
             if original is None:
-                raise SlackError("message_not_found")
+                raise SimulatorError("message_not_found")
             original.text, original.format, original.blocks = content["text"], content["format"], content["blocks"]
             url.replies.append(("ephemeral", original.ts))
             self._slack.show_ephemeral(original)

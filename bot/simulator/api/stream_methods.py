@@ -8,10 +8,10 @@ from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules import slack_limits as limits
 from bot.simulator.rules.block_rules import TASK_STATUSES, check_blocks
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import BOT, BOT_ID
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Channel, Json, Message, Stream
-from bot.simulator.workspace import BOT, BOT_ID
 
 DISPLAY_MODES = ("timeline", "plan", "dense")
 REQUIRED_KEYS = {"markdown_text": ("text",), "task_update": ("id", "title", "status"), "plan_update": ("title",)}
@@ -21,16 +21,16 @@ def start_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     """Start a streamed message in a thread, and set the thread's session to processing."""
     channel = chat.writable_channel(slack, args)
     if not slack.switches.streams_enabled:
-        raise SlackError("method_not_supported_for_channel_type")
+        raise SimulatorError("method_not_supported_for_channel_type")
     chat.check_custom_author(slack, args)
     thread_ts = args.maybe("thread_ts")
     if thread_ts is None:
-        raise SlackError("invalid_thread_ts")
+        raise SimulatorError("invalid_thread_ts")
     slack.workspace.thread_root(channel.id, thread_ts)
     recipient = read_recipient(slack, channel, args)
     display = args.text("task_display_mode") or "timeline"
     if display not in DISPLAY_MODES:
-        raise SlackError("invalid_arguments", "unsupported task_display_mode")
+        raise SimulatorError("invalid_arguments", "unsupported task_display_mode")
     stream = Stream(slack.workspace.now(), display, recipient)
     append_content(stream, args)
     message = Message(channel.id, slack.workspace.next_ts(), BOT, bot_id=BOT_ID, thread_ts=thread_ts, stream=stream)
@@ -43,26 +43,26 @@ def read_recipient(slack: SimulatedSlack, channel: Channel, args: Arguments) -> 
     """Return the recipient: outside DMs a person of this team is needed, with the team (slack.md §2.1)."""
     user, team = args.maybe("recipient_user_id"), args.maybe("recipient_team_id")
     if channel.kind != "im" and not user:
-        raise SlackError("missing_recipient_user_id")
+        raise SimulatorError("missing_recipient_user_id")
     if user and not team:
-        raise SlackError("missing_recipient_team_id")
+        raise SimulatorError("missing_recipient_team_id")
     if user:
         person = slack.workspace.person(user)
         if person.bot_id or person.is_stranger:
-            raise SlackError("user_not_found")
+            raise SimulatorError("user_not_found")
     if team and team != slack.workspace.team_id:
-        raise SlackError("team_not_found")
+        raise SimulatorError("team_not_found")
     return user
 
 
 def open_stream(slack: SimulatedSlack, args: Arguments) -> tuple[Message, Stream]:
-    """Return the message and its open stream; raise SlackError if the stream has ended (slack.md §2.3)."""
+    """Return the message and its open stream; raise SimulatorError if the stream has ended (slack.md §2.3)."""
     message = chat.own_message(slack, args, "message_not_owned_by_app")
     stream = message.stream
     if stream and stream.state == "stopped":
-        raise SlackError("stopped_by_user")
+        raise SimulatorError("stopped_by_user")
     if stream is None or stream.state != "open":
-        raise SlackError("message_not_in_streaming_state")
+        raise SimulatorError("message_not_in_streaming_state")
     return message, stream
 
 
@@ -70,7 +70,7 @@ def append_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     """Add to a stream."""
     message, stream = open_stream(slack, args)
     if not args.text("markdown_text") and "chunks" not in args:
-        raise SlackError("no_text")
+        raise SimulatorError("no_text")
     append_content(stream, args)
     slack.changes.notify("message", message.channel, message.ts)
     return {"channel": message.channel, "ts": message.ts}
@@ -81,7 +81,7 @@ def stop_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     message, stream = open_stream(slack, args)
     status = args.text("session_status") or "active"
     if status not in SESSION_STATUSES:
-        raise SlackError("invalid_arguments", "unsupported session_status")
+        raise SimulatorError("invalid_arguments", "unsupported session_status")
     blocks = args.items_of("blocks")
     check_blocks(blocks)
     metadata = chat.read_metadata(args)
@@ -98,13 +98,13 @@ def append_content(stream: Stream, args: Arguments) -> None:
     """Add text or chunks; a stream takes only the kind it got first (slack.md §2.2)."""
     text = args.text("markdown_text")
     if text and "chunks" in args:
-        raise SlackError("cannot_provide_both_markdown_text_and_chunks")
+        raise SimulatorError("cannot_provide_both_markdown_text_and_chunks")
     if not text and "chunks" not in args:
         return
     if stream.mode not in (None, "text" if text else "chunks"):
-        raise SlackError("streaming_mode_mismatch")
+        raise SimulatorError("streaming_mode_mismatch")
     if len(text) > limits.MARKDOWN_TEXT:
-        raise SlackError("msg_too_long")
+        raise SimulatorError("msg_too_long")
     chunks = [{"type": "markdown_text", "text": text}] if text else args.items_of("chunks")
     check_chunks(stream, chunks)
     stream.mode = "text" if text else "chunks"
@@ -113,20 +113,20 @@ def append_content(stream: Stream, args: Arguments) -> None:
 
 
 def check_chunks(stream: Stream, chunks: list[Any]) -> None:
-    """Raise SlackError if one of the chunks is invalid, before any of them is shown."""
+    """Raise SimulatorError if one of the chunks is invalid, before any of them is shown."""
     if not chunks:
-        raise SlackError("invalid_chunks", "must have at least one chunk")
+        raise SimulatorError("invalid_chunks", "must have at least one chunk")
     problems = [problem for i, chunk in enumerate(chunks) if (problem := chunk_problem(chunk, f"/chunks/{i}"))]
     if problems:
-        raise SlackError("invalid_chunks", *problems)
+        raise SimulatorError("invalid_chunks", *problems)
     added = [chunk["blocks"] for chunk in chunks if chunk["type"] == "blocks"]
     for blocks in added:
         check_blocks(blocks)
     if stream.blocks + sum(map(len, added)) > limits.CHUNK_BLOCKS:
-        raise SlackError("invalid_blocks", f"no more than {limits.CHUNK_BLOCKS} items allowed")
+        raise SimulatorError("invalid_blocks", f"no more than {limits.CHUNK_BLOCKS} items allowed")
     length = sum(len(chunk["text"]) for chunk in chunks if chunk["type"] == "markdown_text")
     if stream.length + length > limits.STREAM_TEXT:
-        raise SlackError("msg_too_long")
+        raise SimulatorError("msg_too_long")
 
 
 def chunk_problem(chunk: Any, at: str) -> str | None:

@@ -4,17 +4,17 @@ from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules.block_rules import HOME, MODAL, check_view
 from bot.simulator.rules.slack_limits import VIEW_STACK
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import view_json
 from bot.simulator.slack_records import Json, View
 
 
 def read_view(args: Arguments, kind: str) -> Json:
-    """Return the checked view of a call; raise SlackError if its type is another than `kind`."""
+    """Return the checked view of a call; raise SimulatorError if its type is another than `kind`."""
     view = args.get("view") or {}
     check_view(view)
     if view["type"] != kind:
-        raise SlackError("invalid_arguments", f"must be a {kind} view [json-pointer:/view/type]")
+        raise SimulatorError("invalid_arguments", f"must be a {kind} view [json-pointer:/view/type]")
     return view
 
 
@@ -33,9 +33,9 @@ def push_modal(slack: SimulatedSlack, args: Arguments) -> Json:
     user = slack.workspace.take_trigger(args.text("trigger_id")).user
     stack = slack.workspace.modals.get(user, [])
     if not stack:
-        raise SlackError("not_found")
+        raise SimulatorError("not_found")
     if len(stack) >= VIEW_STACK:
-        raise SlackError("push_limit_reached")
+        raise SimulatorError("push_limit_reached")
     view = slack.workspace.new_view(user, content, stack[0].id)
     stack.append(view)
     return view_answer(slack, view)
@@ -45,14 +45,14 @@ def update_view(slack: SimulatedSlack, args: Arguments) -> Json:
     """Replace the content of a view."""
     view = slack.workspace.views.get(args.text("view_id"))
     if view is None:
-        raise SlackError("not_found")
+        raise SimulatorError("not_found")
     return replace_content(slack, view, read_view(args, str(view.content["type"])), args)
 
 
 def publish_home(slack: SimulatedSlack, args: Arguments) -> Json:
     """Set a person's home tab."""
     if not slack.app.home_tab:
-        raise SlackError("not_enabled")
+        raise SimulatorError("not_enabled")
     user = slack.workspace.person(args.text("user_id"))
     content = read_view(args, HOME)
     if view := slack.workspace.homes.get(user.id):
@@ -62,9 +62,9 @@ def publish_home(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def replace_content(slack: SimulatedSlack, view: View, content: Json, args: Arguments) -> Json:
-    """Replace the content; raise SlackError `hash_conflict` if the caller's hash is old (slack.md §6.4)."""
+    """Replace the content; raise SimulatorError `hash_conflict` if the caller's hash is old (slack.md §6.4)."""
     if "hash" in args and args.text("hash") != view.hash:
-        raise SlackError("hash_conflict")
+        raise SimulatorError("hash_conflict")
     view.content, view.hash = content, slack.workspace.new_hash()
     return view_answer(slack, view)
 

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from bot.simulator.app_manifest import InstalledApp
 from bot.simulator.events.slack_payloads import SUBSCRIPTIONS, app_mention, event_callback
+from bot.simulator.simulated_workspace import BOT, BOT_ID, Workspace
 from bot.simulator.simulator_settings import Switches
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Json, Message
-from bot.simulator.workspace import BOT, BOT_ID, Workspace
 
 
 class EventTransport(Protocol):

@@ -2,8 +2,8 @@
 
 import secrets
 
+from bot.simulator.simulated_workspace import APP_ID, BOT
 from bot.simulator.slack_records import Channel, Json, Person
-from bot.simulator.workspace import APP_ID, BOT
 
 SUBSCRIPTIONS = {"channel": "message.channels", "group": "message.groups", "im": "message.im", "mpim": "message.mpim"}
 MENTION_KEYS = (

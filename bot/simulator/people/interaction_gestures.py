@@ -3,20 +3,20 @@
 import contextlib
 
 from bot.simulator.api.response_urls import ResponseUrls
+from bot.simulator.events.simulated_socket_mode import SocketMode
 from bot.simulator.events.slack_payloads import interaction, interaction_channel, slash_command
-from bot.simulator.events.socket_mode import SocketMode
 from bot.simulator.people.interactive_elements import action_payload, find_element, find_target, view_values
 from bot.simulator.people.visible_messages import GestureResult, VisibleMessage, visible_ephemeral, visible_message
 from bot.simulator.rules.block_rules import check_view
 from bot.simulator.rules.slack_limits import VIEW_STACK
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import message_json, view_json
 from bot.simulator.slack_records import Json, ResponseUrl, View
 
 
 class InteractionGestures:
-    """Gestures that the app acknowledges; each raises SlackError if Slack would not offer it."""
+    """Gestures that the app acknowledges; each raises SimulatorError if Slack would not offer it."""
 
     def __init__(self, slack: SimulatedSlack, sockets: SocketMode, response_urls: ResponseUrls) -> None:
         self._slack = slack
@@ -44,7 +44,7 @@ class InteractionGestures:
         target = find_target(self._workspace, user, message_ts)
         try:
             element, block_id = find_element(target.blocks, user, action_id, value)
-        except SlackError:
+        except SimulatorError:
             if not stale:
                 raise
             element, block_id = {"type": "button", "action_id": action_id, "value": value or ""}, "stale"
@@ -78,16 +78,16 @@ class InteractionGestures:
     ) -> GestureResult:
         """Type a slash command; wait for its acknowledgement, then up to `timeout` seconds for `answers` answers.
 
-        Raise SlackError in a thread, where slash commands do not work, and for a command that is not in the manifest.
+        Raise SimulatorError in a thread, where slash commands do not work, and for a command not in the manifest.
         """
         if thread_ts:
-            raise SlackError("commands_do_not_work_in_threads")
+            raise SimulatorError("commands_do_not_work_in_threads")
         about = self._slack.app.commands.get(command)
         if about is None:
-            raise SlackError("no_such_command", command)
+            raise SimulatorError("no_such_command", command)
         where, person = self._workspace.channel_of_member(user, channel), self._workspace.person(user)
         if person.is_stranger:
-            raise SlackError("no_such_command", "external people cannot use our commands")  # slack.md §5.5
+            raise SimulatorError("no_such_command", "external people cannot use our commands")  # slack.md §5.5
         typed = self._with_user_ids(text) if about.get("should_escape") else text
         url = self._workspace.new_response_url(user, channel)
         payload = slash_command(command, typed.strip(), person, where, self._team)
@@ -99,7 +99,7 @@ class InteractionGestures:
         session = self._workspace.session(channel, thread_ts)
         subscribed = self._slack.events.subscribed("agent_session_stopped")
         if not session or session.status != "processing" or not subscribed:
-            raise SlackError("no_stop_button")
+            raise SimulatorError("no_stop_button")
         stopped = []
         for message in self._workspace.thread(channel, thread_ts):
             if message.stream and message.stream.state == "open":
@@ -125,7 +125,7 @@ class InteractionGestures:
     async def submit_view(self, user: str, values: Json | None = None) -> GestureResult:
         """Submit the top modal; `values` are by block_id or action_id, other inputs keep their initial values.
 
-        Raise SlackError `no_view_open`, or `missing_input` as Slack's client would.
+        Raise SimulatorError `no_view_open`, or `missing_input` as Slack's client would.
         """
         view = self._top_view(user)
         state = {"state": {"values": view_values(view.content, values or {})}}
@@ -164,7 +164,7 @@ class InteractionGestures:
     def _top_view(self, user: str) -> View:
         stack = self._workspace.modals.get(user)
         if not stack:
-            raise SlackError("no_view_open")
+            raise SimulatorError("no_view_open")
         return stack[-1]
 
     def _apply_response_action(self, user: str, view: View, answer: Json) -> None:
@@ -178,7 +178,7 @@ class InteractionGestures:
             view.content, view.hash = answer["view"], self._workspace.new_hash()
         elif action == "push":
             if len(stack) >= VIEW_STACK:
-                raise SlackError("push_limit_reached")
+                raise SimulatorError("push_limit_reached")
             stack.append(self._workspace.new_view(user, answer["view"], stack[0].id))
         elif action == "clear":
             stack.clear()

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import Workspace
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Channel, Json, Message
-from bot.simulator.workspace import Workspace
 
 SELECTED_KEYS = {
     "users_select": "selected_user",
@@ -47,20 +47,20 @@ class ClickTarget:
 
 
 def find_target(workspace: Workspace, user: str, ts: str) -> ClickTarget:
-    """Return the message or ephemeral message with this ts; raise SlackError if the person cannot see it."""
+    """Return the message or ephemeral message with this ts; raise SimulatorError if the person cannot see it."""
     if ephemeral := workspace.ephemerals.get(ts):
         if ephemeral.user != user:
-            raise SlackError("message_not_found")
+            raise SimulatorError("message_not_found")
         channel = workspace.channel(ephemeral.channel)
         return ClickTarget(channel, ts, ephemeral.blocks, ephemeral.thread_ts, None)
     for channel in workspace.channels.values():
         if ts in channel.messages:
             if user not in channel.members:
-                raise SlackError("not_in_channel")
+                raise SimulatorError("not_in_channel")
             message = workspace.message(channel.id, ts)
             blocks = message_json(workspace, message).get("blocks", [])
             return ClickTarget(channel, ts, blocks, message.thread_ts, message)
-    raise SlackError("message_not_found")
+    raise SimulatorError("message_not_found")
 
 
 def _list(block: Json, key: str) -> list[Any]:
@@ -86,7 +86,7 @@ def find_element(blocks: list[Json], user: str, action_id: str, value: str | Non
     """Return the element that the person uses, and its block_id.
 
     A button counts only if it is visible to them and has this `value`, if one is given; for a menu `value` is the
-    chosen option. Raise SlackError `no_such_button`.
+    chosen option. Raise SimulatorError `no_such_button`.
     """
     for element, block_id in clickable_elements(blocks):
         if element["action_id"] != action_id or user not in element.get("visible_to_user_ids", (user,)):
@@ -98,7 +98,7 @@ def find_element(blocks: list[Json], user: str, action_id: str, value: str | Non
         if element["type"] in ("button", "icon_button"):
             return element, block_id
         return element_state(element, value) | {"action_id": action_id}, block_id
-    raise SlackError("no_such_button", action_id)
+    raise SimulatorError("no_such_button", action_id)
 
 
 def action_payload(element: Json, block_id: str, action_ts: str) -> Json:
@@ -110,7 +110,7 @@ def action_payload(element: Json, block_id: str, action_ts: str) -> Json:
 def view_values(view: Json, given: Mapping[str, Any]) -> Json:
     """Return `view.state.values`: for each input the given value, by block_id or action_id, or its initial one.
 
-    Raise SlackError `missing_input` for an empty required input, as Slack's client would.
+    Raise SimulatorError `missing_input` for an empty required input, as Slack's client would.
     """
     values: Json = {}
     for i, block in enumerate(view.get("blocks", ())):
@@ -122,7 +122,7 @@ def view_values(view: Json, given: Mapping[str, Any]) -> Json:
         if isinstance(value, dict):
             value = value.get(action_id)
         if value in (None, "", []) and not block.get("optional"):
-            raise SlackError("missing_input", f"{block_id}/{action_id}")
+            raise SimulatorError("missing_input", f"{block_id}/{action_id}")
         values.setdefault(block_id, {})[action_id] = element_state(element, value)
     return values
 
@@ -154,4 +154,4 @@ def _option(element: Json, value: str) -> Json:
     for option in (option for options in groups for option in options):
         if option["value"] == value:
             return dict(option)
-    raise SlackError("no_such_option", str(value))
+    raise SimulatorError("no_such_option", str(value))

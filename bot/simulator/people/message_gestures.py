@@ -7,13 +7,13 @@ from typing import Any
 
 from bot.simulator.rules.typed_text import encode_typed_text
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulated_workspace import BOT
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import Channel, Json, Message
-from bot.simulator.workspace import BOT
 
 
 class MessageGestures:
-    """Gestures that change messages; each raises SlackError if Slack would not offer it."""
+    """Gestures that change messages; each raises SimulatorError if Slack would not offer it."""
 
     def __init__(self, slack: SimulatedSlack) -> None:
         self._slack = slack
@@ -62,7 +62,7 @@ class MessageGestures:
         """Write as another bot, in mrkdwn; return the ts. `subtype="bot_message"` is the older format."""
         person = self._workspace.person(user)
         if person.bot_id is None or user == BOT:
-            raise SlackError("not_a_bot")
+            raise SimulatorError("not_a_bot")
         self._workspace.channel(channel)
         if thread_ts:
             self._workspace.thread_root(channel, thread_ts)
@@ -130,7 +130,7 @@ class MessageGestures:
     def _own(self, user: str, channel: str, ts: str) -> Message:
         message = self._workspace.message(channel, ts)
         if message.user != user:
-            raise SlackError("cant_update_message")
+            raise SimulatorError("cant_update_message")
         return message
 
     def _member_event(self, kind: str, where: Channel, user: str) -> None:

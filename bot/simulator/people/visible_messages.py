@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.simulator.people.interactive_elements import clickable_elements
+from bot.simulator.simulated_workspace import BOT, Workspace
 from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Ephemeral, Json, Message
-from bot.simulator.workspace import BOT, Workspace
 
 CARDS = ("task_card", "plan")
 SPANS = ("text", "link", "emoji", "user")  # parts of one line of rich text

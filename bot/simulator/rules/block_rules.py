@@ -16,7 +16,7 @@ from bot.simulator.rules.element_rules import (
     check_element,
     check_image,
 )
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import Json
 
 MESSAGE, MODAL, HOME = "message", "modal", "home"
@@ -194,7 +194,7 @@ def text_length(value: Any) -> int:
 
 
 def check_blocks(blocks: list[Any], surface: str = MESSAGE) -> None:
-    """Raise SlackError `invalid_blocks` with JSON pointers, or `msg_blocks_too_long` (slack.md §4.3)."""
+    """Raise SimulatorError `invalid_blocks` with JSON pointers, or `msg_blocks_too_long` (slack.md §4.3)."""
     found = BlockProblems()
     most = limits.MESSAGE_BLOCKS if surface == MESSAGE else limits.VIEW_BLOCKS
     if len(blocks) > most:
@@ -204,12 +204,12 @@ def check_blocks(blocks: list[Any], surface: str = MESSAGE) -> None:
     if surface == MESSAGE and kinds.count("table") > 1:
         found.add("only one table per message", "/blocks")
     if found.problems:
-        raise SlackError("invalid_blocks", *found.problems)
+        raise SimulatorError("invalid_blocks", *found.problems)
     if surface != MESSAGE:
         return
     markdown_length = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
     if markdown_length > limits.MARKDOWN_BLOCKS or text_length(blocks) > limits.BLOCKS_TEXT:
-        raise SlackError("msg_blocks_too_long")
+        raise SimulatorError("msg_blocks_too_long")
 
 
 VIEW_TEXTS = (TextRule("private_metadata", 3_000), TextRule("callback_id", 255))
@@ -221,11 +221,11 @@ MODAL_TEXTS = (
 
 
 def check_view(view: Json) -> None:
-    """Raise SlackError `invalid_arguments` with JSON pointers for an invalid modal or home tab (slack.md §4.2)."""
+    """Raise SimulatorError `invalid_arguments` with JSON pointers for an invalid modal or home tab (slack.md §4.2)."""
     found = BlockProblems()
     kind = view.get("type")
     if kind not in (MODAL, HOME):
-        raise SlackError("invalid_arguments", "unsupported view type [json-pointer:/view/type]")
+        raise SimulatorError("invalid_arguments", "unsupported view type [json-pointer:/view/type]")
     if kind == MODAL:
         found.texts(view, "/view", *MODAL_TEXTS)
     found.texts({rule.key: view.get(rule.key) or None for rule in VIEW_TEXTS}, "/view", *VIEW_TEXTS)  # may be empty
@@ -235,4 +235,4 @@ def check_view(view: Json) -> None:
     if kind == MODAL and takes_input and view.get("submit") is None:
         found.add("submit is required when an input block is present", "/view/submit")
     if found.problems:
-        raise SlackError("invalid_arguments", *found.problems)
+        raise SimulatorError("invalid_arguments", *found.problems)

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from bot.simulator.people.visible_messages import visible_ephemeral, visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import view_json
 from bot.simulator.slack_records import Json
 
@@ -65,5 +65,5 @@ def current_state(slack: SimulatedSlack, kind: str, first: str = "", second: str
 def _message(slack: SimulatedSlack, channel: str, ts: str) -> Json | None:
     try:
         return dataclasses.asdict(visible_message(slack.workspace, slack.workspace.message(channel, ts)))
-    except SlackError:
+    except SimulatorError:
         return None

@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.simulator.api.web_api import read_json_object
+from bot.simulator.api.simulated_web_api import read_json_object
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import channel_json, user_json
 from bot.simulator.slack_records import Json
 from bot.simulator.test_api.change_feed import stream_changes
@@ -52,11 +52,11 @@ class ControlApi:
         }
 
     async def switch(self, **values: Any) -> Json:
-        """Set some switches and return all; raise SlackError `no_such_switch` for an unknown name."""
+        """Set some switches and return all; raise SimulatorError `no_such_switch` for an unknown name."""
         switches = self._slack.switches
         for name, value in values.items():
             if not hasattr(switches, name):
-                raise SlackError("no_such_switch", name)
+                raise SimulatorError("no_such_switch", name)
             setattr(switches, name, tuple(value) if isinstance(value, list) else value)
         return dataclasses.asdict(switches)
 
@@ -73,20 +73,20 @@ class ControlApi:
         try:
             self._check_host(request)
             if request.content_type != "application/json":  # which other web sites cannot send without being asked
-                raise SlackError("invalid_arguments", "send application/json")
+                raise SimulatorError("invalid_arguments", "send application/json")
             result = await self._call(request.match_info["verb"], await read_json_object(request))
-        except SlackError as error:
+        except SimulatorError as error:
             return web.json_response({"ok": False, "error": error.code, "messages": error.messages}, status=400)
         return web.json_response({"ok": True, "result": result}, dumps=_dumps)
 
     async def _call(self, name: str, arguments: Json) -> Any:
         verb = self._verbs.get(name)
         if verb is None:
-            raise SlackError("no_such_verb", name)
+            raise SimulatorError("no_such_verb", name)
         try:
             inspect.signature(verb).bind(**arguments)
         except TypeError as problem:
-            raise SlackError("invalid_arguments", str(problem)) from None
+            raise SimulatorError("invalid_arguments", str(problem)) from None
         result = verb(**arguments)
         return await result if inspect.isawaitable(result) else result
 
@@ -94,12 +94,12 @@ class ControlApi:
         """Refuse other host names: a web site may let its own name lead to this machine (DNS rebinding)."""
         host = (request.url.host or "").lower()
         if host not in {*LOOPBACK, self._slack.settings.host} and self._slack.settings.host != ALL_INTERFACES:
-            raise SlackError("wrong_host", host)
+            raise SimulatorError("wrong_host", host)
 
     async def _feed(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_host(request)
-        except SlackError as error:
+        except SimulatorError as error:
             raise web.HTTPForbidden(text=str(error)) from None
         return await stream_changes(request, self._slack)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from bot.simulator.api.web_api import LoggedCall, WebApi
+from bot.simulator.api.simulated_web_api import LoggedCall, WebApi
 from bot.simulator.people.visible_messages import VisibleMessage, visible_ephemeral, visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.slack_json import view_json
@@ -25,7 +25,7 @@ class WorkspaceReader:
         return [visible_message(self._workspace, message) for message in self._workspace.thread(channel, ts)]
 
     def message(self, channel: str, ts: str) -> VisibleMessage:
-        """Return one message, or raise SlackError `message_not_found`."""
+        """Return one message, or raise SimulatorError `message_not_found`."""
         return visible_message(self._workspace, self._workspace.message(channel, ts))
 
     def messages(self, channel: str) -> list[VisibleMessage]:

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.simulator.api.api_method import FLAGS, LISTS, NUMBERS, OBJECTS
-from bot.simulator.api.web_api import METHODS
+from bot.simulator.api.simulated_web_api import METHODS
 from bot.simulator.app_manifest import parse_manifest
 from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.events.event_publisher import EventPublisher
 from bot.simulator.people.visible_messages import visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulated_workspace import BOT, Workspace, add_default_people_and_channels
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.simulator_settings import SimulatorSettings, Switches
-from bot.simulator.slack_errors import SlackError
 from bot.simulator.slack_records import Message
 from bot.simulator.traffic_statistics import FirstResponseTimes
-from bot.simulator.workspace import BOT, Workspace, add_default_people_and_channels
 from tests.bot.simulator.bolt_app import MANIFEST
 
 
@@ -73,7 +73,7 @@ def arguments(name: str) -> st.SearchStrategy[dict[str, Any]]:
 @settings(max_examples=25, deadline=None)
 def test_any_arguments_get_an_answer_or_an_error(name: str, data: st.DataObject) -> None:
     raw, slack = data.draw(arguments(name)), slack_with_a_thread()
-    with contextlib.suppress(SlackError):
+    with contextlib.suppress(SimulatorError):
         answer = METHODS[name].call(slack, raw)
         json.dumps(answer)
         for message in slack.workspace.channels["C0GENERAL"].messages.values():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot.simulator.people.visible_messages import buttons, cards, readable
 from bot.simulator.rules.block_rules import HOME, MODAL, check_blocks, check_view
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 
 
 def words(text: str, kind: str = "plain_text") -> dict[str, Any]:
@@ -100,7 +100,7 @@ def test_valid_blocks_are_accepted(block: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("block", "why"), BAD)
 def test_an_invalid_block_is_refused_with_a_pointer(block: Any, why: str) -> None:
-    with pytest.raises(SlackError) as caught:
+    with pytest.raises(SimulatorError) as caught:
         check_blocks([block])
     assert caught.value.code == "invalid_blocks"
     assert why in caught.value.messages[0]
@@ -109,7 +109,7 @@ def test_an_invalid_block_is_refused_with_a_pointer(block: Any, why: str) -> Non
 
 def test_block_ids_are_unique_in_a_message_and_action_ids_in_a_block() -> None:
     check_blocks([actions(button(), block_id="a"), actions(button(), block_id="b")])
-    with pytest.raises(SlackError, match="already exists"):
+    with pytest.raises(SimulatorError, match="already exists"):
         check_blocks([actions(button(), block_id="a"), actions(button(), block_id="a")])
 
 
@@ -121,14 +121,14 @@ def test_block_ids_are_unique_in_a_message_and_action_ids_in_a_block() -> None:
     ],
 )
 def test_all_blocks_together_have_a_limit(blocks: list[Any]) -> None:
-    with pytest.raises(SlackError, match="msg_blocks_too_long"):
+    with pytest.raises(SimulatorError, match="msg_blocks_too_long"):
         check_blocks(blocks)
 
 
 def test_a_message_has_at_most_one_table() -> None:
     table = {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]]}
     check_blocks([table])
-    with pytest.raises(SlackError, match="only one table"):
+    with pytest.raises(SimulatorError, match="only one table"):
         check_blocks([table, table])
 
 
@@ -152,7 +152,7 @@ FIELD = {"type": "input", "label": words("x"), "element": {"type": "plain_text_i
     ],
 )
 def test_an_invalid_view_is_refused(view: dict[str, Any], why: str) -> None:
-    with pytest.raises(SlackError, match=why):
+    with pytest.raises(SimulatorError, match=why):
         check_view(view)
 
 
@@ -181,7 +181,7 @@ KEYS = ("text", "fields", "accessory", "elements", "rows", "tasks", "blocks", "t
 @given(KINDS, st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)))
 def test_arbitrary_blocks_are_refused_without_a_crash(kind: str, parts: dict[str, Any]) -> None:
     block = {**parts, "type": kind}
-    with contextlib.suppress(SlackError):
+    with contextlib.suppress(SimulatorError):
         check_blocks([block])
         readable([block])
         list(buttons([block]))

@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
@@ -45,11 +45,11 @@ async def test_a_person_clicks_only_buttons_visible_to_them(
         ("U0ANA", card, "no", "no_such_button"),
         ("U0ANA", "1.000001", "yes", "message_not_found"),
     ]:
-        with pytest.raises(SlackError, match=error):
+        with pytest.raises(SimulatorError, match=error):
             await sim.click(user, ts, action)
     hidden = buttons({**buttons()[0]["elements"][0], "action_id": "ana", "visible_to_user_ids": ["U0ANA"]})
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=hidden))["ts"]
-    with pytest.raises(SlackError, match="no_such_button"):
+    with pytest.raises(SimulatorError, match="no_such_button"):
         await sim.click("U0BEN", ts, "ana")
     assert (await sim.click("U0ANA", ts, "ana")).acked
 
@@ -65,7 +65,7 @@ async def test_a_menu_sends_the_chosen_option(sim: Simulator, client: AsyncWebCl
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", blocks=buttons(menu)))["ts"]
     await sim.click("U0ANA", ts, "menu", value="b")
     assert bolt.gestures[0]["actions"][0]["selected_option"]["value"] == "b"
-    with pytest.raises(SlackError, match="no_such_option"):
+    with pytest.raises(SimulatorError, match="no_such_option"):
         await sim.click("U0ANA", ts, "menu", value="c")
 
 
@@ -130,7 +130,7 @@ async def test_an_ephemeral_button_replaces_its_message(sim: Simulator, bolt: Bo
     assert [seen.text for seen in sim.ephemerals("U0ANA")] == ["Forgotten."]
     assert "message" not in bolt.gestures[1]
     assert bolt.gestures[1]["container"]["is_ephemeral"]
-    with pytest.raises(SlackError, match="message_not_found"):
+    with pytest.raises(SimulatorError, match="message_not_found"):
         await sim.click("U0BEN", asked.ts, "yes")
 
 
@@ -145,13 +145,13 @@ async def test_an_ephemeral_button_replaces_its_message(sim: Simulator, bolt: Bo
 async def test_a_command_is_offered_only_where_slack_offers_it(
     sim: Simulator, user: str, command: str, thread: str | None, error: str
 ) -> None:
-    with pytest.raises(SlackError, match=error):
+    with pytest.raises(SimulatorError, match=error):
         await sim.command(user, "C0SHARED", command, thread_ts=thread)
 
 
 async def test_stop_names_the_streams_it_ended(sim: Simulator, client: AsyncWebClient, bolt: Bolt) -> None:
     root = await sim.say("U0ANA", "D0ANA", "go")
-    with pytest.raises(SlackError, match="no_stop_button"):
+    with pytest.raises(SimulatorError, match="no_stop_button"):
         await sim.press_stop("U0ANA", "D0ANA", root)
     ts = (await client.chat_startStream(channel="D0ANA", thread_ts=root))["ts"]
     assert await sim.press_stop("U0ANA", "D0ANA", root) == [ts]

@@ -11,7 +11,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import VERBS, Simulator
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from tests.remote_simulator import RemoteSimulator
 
 
@@ -97,7 +97,7 @@ async def test_a_remote_simulator_has_the_same_verbs(sim: Simulator, client: Asy
         waiting = asyncio.create_task(remote.wait_for(answer))
         await client.chat_postMessage(channel="D0ANA", thread_ts=root, text="hello")
         assert [seen["text"] for seen in await waiting] == ["hello"]
-        with pytest.raises(SlackError, match="user_not_found"):
+        with pytest.raises(SimulatorError, match="user_not_found"):
             await remote.do("say", user="U0X", channel="D0ANA", text="hi")
 
 

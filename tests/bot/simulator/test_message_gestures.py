@@ -3,7 +3,7 @@
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from tests.bot.simulator.bolt_app import Bolt
 
 
@@ -14,7 +14,7 @@ async def test_an_edit_is_a_message_changed_event_with_its_author(sim: Simulator
     change = bolt.of("message", "message_changed")[0]
     assert (change["message"]["text"], change["previous_message"]["text"]) == ("hello", "helo")
     assert (change["message"]["edited"]["user"], change["message"]["ts"]) == ("U0ANA", ts)
-    with pytest.raises(SlackError, match="cant_update_message"):
+    with pytest.raises(SimulatorError, match="cant_update_message"):
         await sim.edit("U0BEN", "D0ANA", ts, "x")
 
 
@@ -57,7 +57,7 @@ async def test_another_bot_can_mention_the_bot(sim: Simulator, bolt: Bolt) -> No
     await sim.bot_says("C0GENERAL", "<@U0HERMES> go")
     await sim.wait_settled()
     assert bolt.of("app_mention")[0]["bot_id"] == "B0OTHER"
-    with pytest.raises(SlackError, match="not_a_bot"):
+    with pytest.raises(SimulatorError, match="not_a_bot"):
         await sim.bot_says("C0GENERAL", "x", user="U0ANA")
 
 
@@ -90,7 +90,7 @@ async def test_the_bot_gets_no_events_from_other_channels(sim: Simulator, bolt: 
 async def test_people_write_only_in_their_channels(
     sim: Simulator, user: str, channel: str, thread_ts: str | None, error: str
 ) -> None:
-    with pytest.raises(SlackError, match=error):
+    with pytest.raises(SimulatorError, match=error):
         await sim.say(user, channel, "x", thread_ts=thread_ts)
 
 

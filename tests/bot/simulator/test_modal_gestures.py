@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
@@ -62,7 +62,7 @@ async def test_a_submission_has_the_values(sim: Simulator, bolt: Bolt, opened: d
 
 
 async def test_an_empty_required_input_is_not_submitted(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
-    with pytest.raises(SlackError, match="missing_input"):
+    with pytest.raises(SimulatorError, match="missing_input"):
         await sim.submit_view("U0ANA", {"what": ""})
     await sim.submit_view("U0ANA")
     assert bolt.gestures[0]["view"]["state"]["values"]["what"]["text"]["value"] == "old"
@@ -90,14 +90,14 @@ async def test_a_submission_can_update_or_push_up_to_three_modals(
     bolt.on_gesture = respond_with(response_action="push", view=VIEW)
     await sim.submit_view("U0ANA")
     await sim.submit_view("U0ANA")
-    with pytest.raises(SlackError, match="push_limit_reached"):
+    with pytest.raises(SimulatorError, match="push_limit_reached"):
         await sim.submit_view("U0ANA")
 
 
 async def test_closing_is_sent_if_the_view_asks_for_it(sim: Simulator, bolt: Bolt, opened: dict[str, Any]) -> None:
     await sim.close_view("U0ANA")
     assert bolt.gestures[0]["type"] == "view_closed"
-    with pytest.raises(SlackError, match="no_view_open"):
+    with pytest.raises(SimulatorError, match="no_view_open"):
         await sim.close_view("U0ANA")
 
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 
-class SlackError(Exception):
+class SimulatorError(Exception):
     """The API answer is `{"ok": false, "error": code}`; a gesture that Slack would not offer raises it too."""
 
     def __init__(self, code: str, *messages: str, **extra: Any) -> None:
@@ -21,7 +21,7 @@ class SlackError(Exception):
         return answer
 
 
-class RateLimitedError(SlackError):
+class RateLimitedError(SimulatorError):
     """HTTP 429 with `Retry-After`, in whole seconds."""
 
     def __init__(self, retry_after: float) -> None:

@@ -12,9 +12,9 @@ from aiohttp import web
 from bot.simulator.api import agent_session_methods, chat_methods, lookup_methods, stream_methods, view_methods
 from bot.simulator.api.api_method import ApiMethod
 from bot.simulator.api.faults_and_rate_limits import Faults, RateLimits
-from bot.simulator.events.socket_mode import SocketMode
+from bot.simulator.events.simulated_socket_mode import SocketMode
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.slack_errors import HttpStatusError, RateLimitedError, SlackError
+from bot.simulator.simulator_errors import HttpStatusError, RateLimitedError, SimulatorError
 from bot.simulator.slack_records import Json
 
 METHODS: Mapping[str, ApiMethod] = {
@@ -73,7 +73,7 @@ class WebApi:
                 fault.raise_error()
         except RateLimitedError as error:
             return self._answer(name, args, 429, error.body(), {"Retry-After": str(error.retry_after)})
-        except SlackError as error:
+        except SimulatorError as error:
             return self._answer(name, args, 200, error.body(), {})
         except HttpStatusError as error:
             self._log(name, args, error.status, {"ok": False, "error": "http"})
@@ -98,7 +98,7 @@ class WebApi:
             return {"url": f"ws{self._slack.base_url.removeprefix('http')}/link?ticket={self._sockets.new_ticket()}"}
         method = METHODS.get(name)
         if method is None:
-            raise SlackError("unknown_method", req_method=name)
+            raise SimulatorError("unknown_method", req_method=name)
         if not method.public:
             check_token(token, self._slack.settings.bot_token, "xoxb-")
         if method.scopes:
@@ -131,23 +131,23 @@ def bearer(request: web.Request) -> str:
 
 
 def check_token(token: str, expected: str, prefix: str) -> None:
-    """Raise SlackError for a missing, wrong or wrong kind of token (slack.md §1.1)."""
+    """Raise SimulatorError for a missing, wrong or wrong kind of token (slack.md §1.1)."""
     if not token:
-        raise SlackError("not_authed")
+        raise SimulatorError("not_authed")
     if not token.startswith(prefix) and token.startswith(("xoxb-", "xapp-", "xoxp-")):
-        raise SlackError("not_allowed_token_type")
+        raise SimulatorError("not_allowed_token_type")
     if token != expected:
-        raise SlackError("invalid_auth")
+        raise SimulatorError("invalid_auth")
 
 
 async def read_json_object(request: web.Request) -> dict[str, Any]:
-    """Return the JSON object of a body; raise SlackError for anything else."""
+    """Return the JSON object of a body; raise SimulatorError for anything else."""
     try:
         body = json.loads(await request.read() or b"{}")
     except ValueError:
-        raise SlackError("invalid_json") from None
+        raise SimulatorError("invalid_json") from None
     if not isinstance(body, dict):
-        raise SlackError("json_not_object")
+        raise SimulatorError("json_not_object")
     return body
 
 

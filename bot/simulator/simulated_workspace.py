@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bot.simulator.rules.slack_limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
-from bot.simulator.slack_errors import SlackError
+from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import (
     AgentSession,
     Channel,
@@ -75,22 +75,22 @@ class Workspace:
         return channel
 
     def person(self, user: str) -> Person:
-        """Return the person, or raise SlackError `user_not_found`."""
+        """Return the person, or raise SimulatorError `user_not_found`."""
         if user not in self.people:
-            raise SlackError("user_not_found")
+            raise SimulatorError("user_not_found")
         return self.people[user]
 
     def channel(self, channel_id: str) -> Channel:
-        """Return the channel, or raise SlackError `channel_not_found`."""
+        """Return the channel, or raise SimulatorError `channel_not_found`."""
         if channel_id not in self.channels:
-            raise SlackError("channel_not_found")
+            raise SimulatorError("channel_not_found")
         return self.channels[channel_id]
 
     def channel_of_member(self, user: str, channel_id: str) -> Channel:
-        """Return the channel, or raise SlackError `not_in_channel` if the person is not a member."""
+        """Return the channel, or raise SimulatorError `not_in_channel` if the person is not a member."""
         found = self.channel(channel_id)
         if self.person(user).id not in found.members:
-            raise SlackError("not_in_channel")
+            raise SimulatorError("not_in_channel")
         return found
 
     def dm(self, user: str) -> Channel:
@@ -98,10 +98,10 @@ class Workspace:
         return self.channel(f"D0{self.person(user).id[2:]}")
 
     def message(self, channel: str, ts: str) -> Message:
-        """Return the message, or raise SlackError `message_not_found`."""
+        """Return the message, or raise SimulatorError `message_not_found`."""
         found = self.channel(channel).messages.get(ts)
         if found is None:
-            raise SlackError("message_not_found")
+            raise SimulatorError("message_not_found")
         return self.expire_stream(found)
 
     def expire_stream(self, message: Message) -> Message:
@@ -128,10 +128,10 @@ class Workspace:
             channel.replies[message.thread_ts].remove(message.ts)
 
     def thread_root(self, channel: str, thread_ts: str) -> Message:
-        """Return the root message; raise SlackError `thread_not_found` if missing or a reply (slack.md §5.4)."""
+        """Return the root message; raise SimulatorError `thread_not_found` if missing or a reply (slack.md §5.4)."""
         found = self.channel(channel).messages.get(thread_ts)
         if found is None or found.root != found.ts:
-            raise SlackError("thread_not_found")
+            raise SimulatorError("thread_not_found")
         return found
 
     def thread(self, channel: str, root: str) -> Iterator[Message]:
@@ -169,14 +169,14 @@ class Workspace:
         return trigger
 
     def take_trigger(self, trigger_id: str) -> Trigger:
-        """Use the trigger; raise SlackError if it is unknown, used or older than three seconds (slack.md §6.1)."""
+        """Use the trigger; raise SimulatorError if it is unknown, used or older than three seconds (slack.md §6.1)."""
         trigger = self.triggers.get(trigger_id)
         if trigger is None:
-            raise SlackError("invalid_trigger_id")
+            raise SimulatorError("invalid_trigger_id")
         if trigger.used:
-            raise SlackError("trigger_exchanged")
+            raise SimulatorError("trigger_exchanged")
         if trigger.expires < self.now():
-            raise SlackError("trigger_expired")
+            raise SimulatorError("trigger_expired")
         trigger.used = True
         return trigger
 

@@ -12,9 +12,9 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from bot.simulator.change_notifier import ChangeNotifier
 from bot.simulator.rules.slack_limits import SOCKETS
+from bot.simulator.simulated_workspace import APP_ID
 from bot.simulator.simulator_settings import Switches
 from bot.simulator.slack_records import Json
-from bot.simulator.workspace import APP_ID
 
 KEPT_ACK_TIMES = 100_000
 

@@ -30,7 +30,7 @@ VERBS = (
     "say", "bot_says", "edit", "delete", "unfurl", "join", "leave", "send_event",
     "click", "command", "press_stop", "open_home", "submit_view", "close_view", "click_view",
     "thread", "message", "messages", "ephemerals", "modal", "home", "session", "prompts", "calls",
-    "fail_next", "heal", "advance", "age_stream", "expire_stream", "kill_sockets", "refresh_sockets",
+    "fail_next", "clear_faults", "advance", "age_stream", "expire_stream", "kill_sockets", "refresh_sockets",
     "wait_connected", "wait_settled", "add_person", "add_channel", "traffic",
 )  # fmt: skip
 
@@ -80,7 +80,7 @@ class Simulator:
         self.thread, self.message, self.messages = read.thread, read.message, read.messages
         self.ephemerals, self.modal, self.home = read.ephemerals, read.modal, read.home
         self.session, self.prompts, self.calls, self.wait_for = read.session, read.prompts, read.calls, read.wait_for
-        self.fail_next, self.heal = self._faults.fail_next, self._faults.heal
+        self.fail_next, self.clear_faults = self._faults.fail_next, self._faults.clear_faults
         self.kill_sockets, self.refresh_sockets = self.sockets.kill, self.sockets.refresh
 
     @property

@@ -33,9 +33,7 @@ class Switches:
     distributed: bool = False  # a distributed app outside the Marketplace: 1 replies/history call a minute, 15 objects
     echo_events: bool = True  # the bot's own messages come back as events
     duplicate_events: float = 0.0  # fraction of events delivered twice with one event_id
-    jitter: float = (
-        0.0  # seconds: each event is delayed by a random time up to this, so that events arrive out of order
-    )
+    jitter: float = 0.0  # seconds: each event is delayed by a random time up to this
     drop_acks: int = 0  # ignore this many acknowledgements; -1 ignores all
     silent_sockets: bool = False  # WebSockets are accepted, but get no frames and no pongs
     bad_tickets: bool = False  # apps.connections.open returns a URL that does not work

@@ -47,7 +47,7 @@ class Scene:
     async def restart(self) -> None:
         """Kill it and start it again on the same data, in a healthy Slack."""
         await self.kill()
-        await self.sim.heal()
+        await self.sim.clear_faults()
         await self.start()
 
     async def mention(self, text: str, thread: str | None = None, user: str = ANA) -> str:

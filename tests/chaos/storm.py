@@ -106,7 +106,7 @@ class Storm:
 
     async def _settle(self, house: House, sim: Simulator, crowd: Crowd) -> None:
         began = time.monotonic()
-        await sim.heal()
+        await sim.clear_faults()
         try:
             await crowd.finish(90)
             await sim.wait_settled(30)

@@ -61,7 +61,7 @@ class Faults:
                 return self._next[name].popleft()
         return None
 
-    async def heal(self) -> None:
+    async def clear_faults(self) -> None:
         """Remove every fault that no call has met yet."""
         self._next.clear()
 

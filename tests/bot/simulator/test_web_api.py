@@ -97,7 +97,7 @@ async def test_a_dropped_connection_can_come_before_or_after_the_effect(
 
 async def test_faults_can_be_removed(sim: Simulator, client: AsyncWebClient) -> None:
     await sim.fail_next("auth.test", error="x", count=9)
-    await sim.heal()
+    await sim.clear_faults()
     await client.auth_test()
 
 

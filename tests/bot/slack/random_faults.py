@@ -166,7 +166,7 @@ class Telling:
             elif self.end == "pause":
                 await reply.pause()
             else:
-                await self.stage.sim.heal()
+                await self.stage.sim.clear_faults()
                 await reply.close()
         except ChatError as error:
             self.raised = error.code

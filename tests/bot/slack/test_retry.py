@@ -16,7 +16,7 @@ async def test_a_finish_that_failed_may_be_called_again(stage: Stage) -> None:
     await stage.sim.fail_next("chat.stopStream", status=503, count=30)
     with pytest.raises(ChatError):
         await reply.finish(WHOLE)
-    await stage.sim.heal()
+    await stage.sim.clear_faults()
     await reply.finish(WHOLE)
     assert_whole(stage)
     assert len(stage.answers()) == 1

@@ -45,7 +45,7 @@ LONG_ANSWER = (
 )
 ERRORS = {
     "denied": ("All right, that was denied, so I did not do it.", "好的，这已被拒绝，所以我没有做。"),
-    "awaiting_approval": ("It waits for somebody's approval.", "正在等人批准。"),
+    "awaiting_approval": ("Still waiting for an approval.", "正在等人批准。"),
     "unknown": ("I cannot tell whether it had its effect.", "我无法确定它是否已经生效。"),
 }
 FORGET = (" forget ", "忘")

@@ -39,6 +39,7 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
         ("bot/model/stream_parser.py", "asyncio"),
         ("bot/slack/render/split_markdown.py", "aiohttp"),
         ("bot/session/access.py", "slack_sdk"),
+        ("bot/simulator/demo_model/demo_replies.py", "aiohttp"),
         ("tools/tool_policy.py", "subprocess"),
     ],
     "SQL lives in storage": [
@@ -60,9 +61,13 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
     ],
     "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
     "apscheduler lives in bot.jobs": [("bot/memory/memory_maintenance.py", "apscheduler")],
+    "bot.simulator": [
+        ("bot/simulator/events/event_publisher.py", "bot.simulator.people.visible_messages"),
+        ("bot/simulator/api/chat_methods.py", "bot.simulator.test_api.control_api"),
+    ],
     "the simulator stands alone": [
-        ("bot/simulator/control.py", "bot.ports"),
-        ("bot/simulator/feed.py", "storage.records"),
+        ("bot/simulator/test_api/control_api.py", "bot.ports"),
+        ("bot/simulator/test_api/change_feed.py", "storage.records"),
     ],
     "no import cycles among siblings": [("tools/context.py", "tools.call_review")],
 }

@@ -218,6 +218,9 @@ def test_every_cited_rule_of_slack_is_written_down() -> None:
     there = set(re.findall(r"^## (\d+) ", rules, re.MULTILINE)) | set(
         re.findall(r"^\*\*(\d+\.\d+) ", rules, re.MULTILINE)
     )
-    cited = [*citing("slack.md §"), *(("limits.py", n) for n in CITED.findall(read("bot/simulator/limits.py")))]
+    cited = [
+        *citing("slack.md §"),
+        *(("slack_limits.py", n) for n in CITED.findall(read("bot/simulator/rules/slack_limits.py"))),
+    ]
     assert len(cited) > 100
     assert [place for place in cited if place[1] not in there] == []

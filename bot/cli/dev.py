@@ -9,9 +9,10 @@ from bot.app import Hermes, StartError
 from bot.cli.signals import run_unless_stopped
 from bot.config.schema import Config, ModelConfig
 from bot.ops.instance_lock import InstanceLock
-from bot.simulator.demonstration import Demonstration
+from bot.simulator.demo_model.demo_model_server import DemonstrationModel
+from bot.simulator.demo_model.demo_replies import TRIES
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from storage.sqlite import sqlite_path
 
 BANNER = (
@@ -27,10 +28,10 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
     async with AsyncExitStack() as stack:
         model = config.model
         if model.name is None:
-            demonstration = await stack.enter_async_context(Demonstration())
+            demonstration = await stack.enter_async_context(DemonstrationModel())
             model = ModelConfig(**{**model.model_dump(), "name": "demonstration", "base_url": demonstration.base_url})
-        banner = BANNER if config.model.name is None else None
-        simulator = await _simulator(stack, port, banner)
+        banner, tries = (BANNER, TRIES) if config.model.name is None else (None, ())
+        simulator = await _simulator(stack, SimulatorSettings(port=port, banner=banner, tries=tries))
         hermes = Hermes(config.model_copy(update=_simulated(simulator, model)))
         if await run_unless_stopped(stop, hermes.start()):
             stack.push_async_callback(hermes.stop)
@@ -39,12 +40,11 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
     return 0
 
 
-async def _simulator(stack: AsyncExitStack, port: int, banner: str | None) -> Simulator:
-    simulator = Simulator(Settings(port=port, banner=banner, keep_log=True))
+async def _simulator(stack: AsyncExitStack, settings: SimulatorSettings) -> Simulator:
     try:
-        return await stack.enter_async_context(simulator)
+        return await stack.enter_async_context(Simulator(settings))
     except OSError as error:
-        raise StartError(f"port {port} is not free ({error.strerror}); choose another with --port") from error
+        raise StartError(f"port {settings.port} is not free ({error.strerror}); choose another with --port") from error
 
 
 def _simulated(simulator: Simulator, model: ModelConfig) -> dict[str, object]:

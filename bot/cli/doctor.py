@@ -20,7 +20,7 @@ from bot.config.schema import Config
 from bot.mcp_servers import check_servers, rules_without_tool, server_problems, server_settings
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError
-from bot.simulator.settings import app_of, installed_manifest
+from bot.simulator.app_manifest import installed_manifest, parse_manifest
 from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.slack_chat import SlackChat
 from handlers.socket_connection import SocketError, check_app_token
@@ -145,7 +145,7 @@ async def _slack(config: Config) -> list[Finding]:
 def _scopes(granted: str) -> Finding:
     if not granted:
         return _ok("scopes", "cannot be checked; Slack did not return them")
-    wanted = app_of(installed_manifest()).scopes
+    wanted = parse_manifest(installed_manifest()).scopes
     missing = sorted(wanted - {scope.strip() for scope in granted.split(",")})
     if missing:
         remedy = "add them to the app as in manifest.yaml, then reinstall it to the workspace"

@@ -1,4 +1,4 @@
-"""`python -m bot.simulator`: a simulator as a process of its own, until SIGINT or SIGTERM."""
+"""`python -m bot.simulator`: run a simulator until SIGINT or SIGTERM."""
 
 import argparse
 import asyncio
@@ -9,59 +9,59 @@ from pathlib import Path
 import yaml
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 
 
-def read_settings(argv: list[str]) -> tuple[Settings, dict[str, object]]:
-    """Settings and switches from the command line."""
+def read_options(argv: list[str]) -> tuple[SimulatorSettings, dict[str, object]]:
+    """Return settings and switches from the command line."""
     parser = argparse.ArgumentParser(prog="python -m bot.simulator", description="A local Slack for Hermes.")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=8091, help="0 takes any free port (default: 8091)")
-    parser.add_argument("--manifest", type=Path, help="the app's manifest.yaml (default: Hermes's own)")
+    parser.add_argument("--port", type=int, default=8091, help="0 chooses a free port (default: 8091)")
+    parser.add_argument("--manifest", type=Path, help="the app's manifest.yaml (default: the one of Hermes)")
     parser.add_argument("--bot-token", default="xoxb-simulator")
     parser.add_argument("--app-token", default="xapp-simulator")
-    parser.add_argument("--banner", help="a line shown on top of the page")
-    parser.add_argument("--no-log", action="store_true", help="keep no log of calls: for measuring")
+    parser.add_argument("--banner", help="a line at the top of the page")
+    parser.add_argument("--no-log", action="store_true", help="keep no log of calls, for benchmarks")
     parser.add_argument("--no-echo", action="store_true", help="do not send the bot's own messages back as events")
     parser.add_argument("--enforce-tiers", action="store_true", help="answer 429 beyond Slack's rate limits")
     parser.add_argument("--no-streams", action="store_true", help="refuse native streams")
-    chosen = parser.parse_args(argv)
-    settings = Settings(
-        host=chosen.host,
-        port=chosen.port,
-        manifest=yaml.safe_load(chosen.manifest.read_text("utf-8")) if chosen.manifest else None,
-        bot_token=chosen.bot_token,
-        app_token=chosen.app_token,
-        banner=chosen.banner,
-        keep_log=not chosen.no_log,
+    options = parser.parse_args(argv)
+    settings = SimulatorSettings(
+        host=options.host,
+        port=options.port,
+        manifest=yaml.safe_load(options.manifest.read_text("utf-8")) if options.manifest else None,
+        bot_token=options.bot_token,
+        app_token=options.app_token,
+        banner=options.banner,
+        keep_log=not options.no_log,
     )
     switches: dict[str, object] = {
-        "echo_events": not chosen.no_echo,
-        "enforce_tiers": chosen.enforce_tiers,
-        "streams_enabled": not chosen.no_streams,
+        "echo_events": not options.no_echo,
+        "enforce_tiers": options.enforce_tiers,
+        "streams_enabled": not options.no_streams,
     }
     return settings, switches
 
 
-async def serve(settings: Settings, switches: dict[str, object]) -> None:
-    """Run until a signal comes; the first line on standard output is the address."""
+async def serve(settings: SimulatorSettings, switches: dict[str, object]) -> None:
+    """Run until a signal; the first line on standard output is the address."""
     simulator = Simulator(settings)
     for name, value in switches.items():
         setattr(simulator.switches, name, value)
-    ended = asyncio.Event()
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
+        loop.add_signal_handler(number, stopped.set)
     async with simulator:
         sys.stdout.write(f"{simulator.url}\n")
         sys.stdout.flush()
-        await ended.wait()
+        await stopped.wait()
 
 
 def main() -> None:
-    """Serve; a port that is taken or a manifest that cannot be read is one line and status 2."""
+    """Serve; a port in use or an unreadable manifest is one line of error and exit status 2."""
     try:
-        asyncio.run(serve(*read_settings(sys.argv[1:])))
+        asyncio.run(serve(*read_options(sys.argv[1:])))
     except (OSError, yaml.YAMLError) as problem:
         sys.stderr.write(f"simulator: {problem}\n")
         raise SystemExit(2) from None

@@ -1,144 +1,114 @@
-"""One simulator: a local Slack on a port of this machine."""
+"""A simulator: a local Slack on a port of this machine."""
 
 from collections.abc import Iterable
 from typing import Any, Self
 
 from aiohttp import web
 
-from bot.simulator.announcer import Announcer
-from bot.simulator.assets import Assets
-from bot.simulator.changes import Changes
-from bot.simulator.control import Control
-from bot.simulator.desk import Desk
-from bot.simulator.faults import Faults
-from bot.simulator.looking import Looking
-from bot.simulator.modals import Modals
-from bot.simulator.pressing import Pressing
-from bot.simulator.records import Json, Kind, Person
-from bot.simulator.responses import Responses
-from bot.simulator.settings import Settings, Switches, app_of, installed_manifest
-from bot.simulator.signs import Signs, percentiles
-from bot.simulator.socket_mode import SocketMode
-from bot.simulator.trouble import Trouble
-from bot.simulator.web_api import WebApi, bearer
-from bot.simulator.workspace import Workspace, settle
-from bot.simulator.writing import Writing
+from bot.simulator.api.faults_and_rate_limits import Faults
+from bot.simulator.api.response_urls import ResponseUrls
+from bot.simulator.api.simulated_web_api import WebApi, bearer
+from bot.simulator.app_manifest import installed_manifest, parse_manifest
+from bot.simulator.change_notifier import ChangeNotifier
+from bot.simulator.events.event_publisher import EventPublisher
+from bot.simulator.events.simulated_socket_mode import SocketMode
+from bot.simulator.page_assets import PageAssets
+from bot.simulator.people.interaction_gestures import InteractionGestures
+from bot.simulator.people.message_gestures import MessageGestures
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulated_workspace import Workspace, add_default_people_and_channels
+from bot.simulator.simulator_errors import SimulatorError
+from bot.simulator.simulator_settings import SimulatorSettings, Switches
+from bot.simulator.slack_records import Json, Kind, Person
+from bot.simulator.test_api.control_api import ControlApi
+from bot.simulator.test_api.workspace_reader import WorkspaceReader
+from bot.simulator.traffic_statistics import FirstResponseTimes, traffic
 
 BODY_BYTES = 16 * 1024 * 1024
+# Methods of `Simulator` that the control API offers over HTTP.
 VERBS = (
-    "say",
-    "bot_says",
-    "edit",
-    "delete",
-    "unfurl",
-    "join",
-    "leave",
-    "send_event",
-    "click",
-    "command",
-    "press_stop",
-    "open_home",
-    "submit_view",
-    "close_view",
-    "click_view",
-    "thread",
-    "message",
-    "messages",
-    "ephemerals",
-    "modal",
-    "home",
-    "session",
-    "prompts",
-    "calls",
-    "fail_next",
-    "heal",
-    "advance",
-    "age_stream",
-    "expire_stream",
-    "kill_sockets",
-    "refresh_sockets",
-    "wait_connected",
-    "wait_settled",
-    "add_person",
-    "add_channel",
-    "traffic",
-)
+    "say", "bot_says", "edit", "delete", "unfurl", "join", "leave", "send_event",
+    "click", "command", "press_stop", "open_home", "submit_view", "close_view", "click_view",
+    "thread", "message", "messages", "ephemerals", "modal", "home", "session", "prompts", "calls",
+    "fail_next", "clear_faults", "advance", "age_stream", "expire_stream", "kill_sockets", "refresh_sockets",
+    "wait_connected", "wait_settled", "add_person", "add_channel", "traffic",
+)  # fmt: skip
 
 
 class Simulator:
-    """A strict local Slack; `async with Simulator() as sim:` or `start` and `stop`.
+    """A strict local Slack: `async with Simulator() as sim:`, or `start` and `stop`.
 
-    What people do (`say`, `click`, `command`, …), what they see (`thread`, `ephemerals`, …) and what goes wrong
-    (`fail_next`, `switches`, …) are methods of this object; over HTTP the same names stand under `/control/`.
+    What people do (`say`, `click`, `command`, …), what they see (`thread`, `ephemerals`, …) and failures (`fail_next`,
+    `switches`, …) are methods and attributes of this object; over HTTP they have the same names under `/control/`.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings()
-        self.app = app_of(self.settings.manifest or installed_manifest())
+    def __init__(self, settings: SimulatorSettings | None = None) -> None:
+        self.settings = settings or SimulatorSettings()
+        self.app = parse_manifest(self.settings.manifest or installed_manifest())
         self.switches = Switches()
-        self.changes = Changes()
-        fixed = self.settings
-        self.workspace = Workspace(fixed.team_id, self.app.name, fixed.clock, fixed.stream_lifetime)
-        settle(self.workspace)
+        self.changes = ChangeNotifier()
+        self.workspace = Workspace(
+            self.settings.team_id, self.app.name, self.settings.clock, self.settings.stream_lifetime
+        )
+        add_default_people_and_channels(self.workspace)
         self.sockets = SocketMode(self.switches, self.changes)
-        announcer = Announcer(self.workspace, self.app, self.switches, self.sockets)
-        self._desk = Desk(fixed, self.app, self.workspace, self.switches, self.changes, announcer, Signs())
-        faults = Faults()
-        self._api = WebApi(self._desk, self.sockets, faults)
-        self._responses = Responses(self._desk, faults)
+        self._slack = SimulatedSlack(
+            self.settings,
+            self.app,
+            self.workspace,
+            self.switches,
+            self.changes,
+            EventPublisher(self.workspace, self.app, self.switches, self.sockets),
+            FirstResponseTimes(),
+        )
+        self._faults = Faults()
+        self._api = WebApi(self._slack, self.sockets, self._faults)
+        self._response_urls = ResponseUrls(self._slack, self._faults)
         self._runner: web.AppRunner | None = None
-        self._bind(faults)
+        self._add_verbs()
 
-    def _bind(self, faults: Faults) -> None:
-        """Give the gestures, looks and troubles their names on this object."""
-        writing, modals = Writing(self._desk), Modals(self._desk, self.sockets)
-        pressing = Pressing(self._desk, self.sockets, self._responses)
-        looking, trouble = Looking(self._desk, self._api), Trouble(faults, self.workspace, self.changes)
-        self.say, self.bot_says, self.edit, self.delete = writing.say, writing.bot_says, writing.edit, writing.delete
-        self.unfurl, self.join, self.leave, self.send_event = (
-            writing.unfurl, writing.join, writing.leave, writing.send_event
-        )  # fmt: skip
-        self.click, self.command, self.press_stop, self.open_home = (
-            pressing.click, pressing.command, pressing.press_stop, pressing.open_home
-        )  # fmt: skip
-        self.submit_view, self.close_view, self.click_view = modals.submit_view, modals.close_view, modals.click_view
-        self.thread, self.message, self.messages = looking.thread, looking.message, looking.messages
-        self.ephemerals, self.modal, self.home = looking.ephemerals, looking.modal, looking.home
-        self.session, self.prompts, self.calls, self.wait_for = (
-            looking.session, looking.prompts, looking.calls, looking.wait_for
-        )  # fmt: skip
-        self.fail_next, self.heal, self.advance = trouble.fail_next, trouble.heal, trouble.advance
-        self.age_stream, self.expire_stream = trouble.age_stream, trouble.expire_stream
+    def _add_verbs(self) -> None:
+        """Make gestures, readers and faults methods of this object."""
+        write = MessageGestures(self._slack)
+        self.say, self.bot_says, self.edit, self.delete = write.say, write.bot_says, write.edit, write.delete
+        self.unfurl, self.join, self.leave, self.send_event = write.unfurl, write.join, write.leave, write.send_event
+        act = InteractionGestures(self._slack, self.sockets, self._response_urls)
+        self.click, self.command, self.press_stop = act.click, act.command, act.press_stop
+        self.open_home, self.click_view = act.open_home, act.click_view
+        self.submit_view, self.close_view = act.submit_view, act.close_view
+        read = WorkspaceReader(self._slack, self._api)
+        self.thread, self.message, self.messages = read.thread, read.message, read.messages
+        self.ephemerals, self.modal, self.home = read.ephemerals, read.modal, read.home
+        self.session, self.prompts, self.calls, self.wait_for = read.session, read.prompts, read.calls, read.wait_for
+        self.fail_next, self.clear_faults = self._faults.fail_next, self._faults.clear_faults
         self.kill_sockets, self.refresh_sockets = self.sockets.kill, self.sockets.refresh
 
     @property
     def url(self) -> str:
-        """Where the page and the control API are, without a slash at the end."""
-        return self._desk.base_url
+        """Return the address of the page and the control API, without a slash at the end."""
+        return self._slack.base_url
 
     @property
     def api_url(self) -> str:
-        """The base_url for a Slack client, with a slash at the end."""
-        return f"{self._desk.base_url}/api/"
+        """Return the base URL for a Slack client, with a slash at the end."""
+        return f"{self._slack.base_url}/api/"
 
     async def start(self) -> Self:
-        """Listen; raises OSError when the port is taken."""
+        """Listen, or raise OSError if the port is in use."""
         application = web.Application(client_max_size=BODY_BYTES)
-        self._routes(application)
+        self._add_routes(application)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self.settings.host, self.settings.port)
         try:
-            await site.start()
+            await web.TCPSite(self._runner, self.settings.host, self.settings.port).start()
         except OSError:
             await self._runner.cleanup()
             raise
-        port = self._runner.addresses[0][1]
-        self._desk.base_url = f"http://{self.settings.host}:{port}"
+        self._slack.base_url = f"http://{self.settings.host}:{self._runner.addresses[0][1]}"
         return self
 
     async def stop(self) -> None:
-        """Close every socket and stop listening."""
+        """Close every connection and stop listening."""
         self.changes.close()
         await self.sockets.close()
         if self._runner:
@@ -152,58 +122,62 @@ class Simulator:
         await self.stop()
 
     async def wait_connected(self, sockets: int = 1, timeout: float = 10.0) -> None:
-        """Wait until the app has opened so many sockets; TimeoutError otherwise."""
+        """Wait until the app has this many open WebSockets, or raise TimeoutError."""
         await self.wait_for(lambda: self.sockets.connected >= sockets, timeout)
 
     async def wait_settled(self, timeout: float = 10.0) -> None:
-        """Wait until every event is acknowledged or given up; TimeoutError otherwise."""
+        """Wait until every event is acknowledged or given up, or raise TimeoutError."""
         await self.wait_for(lambda: self.sockets.pending == 0, timeout)
 
+    async def advance(self, seconds: float) -> None:
+        """Advance Slack's time, for streams, triggers, response URLs and statuses."""
+        self.workspace.advance(seconds)
+        self.changes.notify("time")
+
+    async def age_stream(self, ts: str, seconds: float) -> None:
+        """Make one stream this many seconds older."""
+        for channel in self.workspace.channels.values():
+            message = channel.messages.get(ts)
+            if message and message.stream:
+                message.stream.started -= seconds
+                self.workspace.expire_stream(message)
+                self.changes.notify("message", channel.id, ts)
+                return
+        raise SimulatorError("message_not_found")
+
+    async def expire_stream(self, ts: str) -> None:
+        """End one stream as Slack does after five minutes."""
+        await self.age_stream(ts, 1e9)
+
     async def add_person(self, person_id: str, name: str, real_name: str = "", **about: Any) -> None:
-        """Let someone more exist, with a DM; `about` as in `records.Person`."""
-        self.workspace.add_person(
-            Person(person_id, name, real_name or name, **{"team_id": self.settings.team_id, **about})
-        )
+        """Add a person and their DM with the bot; `about` are fields of `slack_records.Person`."""
+        fields = {"team_id": self.settings.team_id, **about}
+        self.workspace.add_person(Person(person_id, name, real_name or name, **fields))
 
     async def add_channel(
-        self,
-        channel_id: str,
-        name: str,
-        kind: Kind = "channel",
-        members: Iterable[str] = (),
-        external: bool = False,
+        self, channel_id: str, name: str, kind: Kind = "channel", members: Iterable[str] = (), external: bool = False
     ) -> None:
-        """Open a place with these members; put the bot's id, `U0HERMES`, among them where it shall be."""
+        """Add a channel with these members; the bot is `U0HERMES`."""
         self.workspace.add_channel(channel_id, name, kind, set(members), external)
 
     async def traffic(self) -> Json:
-        """Counts of sockets and envelopes; how long acknowledgements and first visible signs took, in milliseconds."""
-        sockets, signs = self.sockets, self._desk.signs
-        return {
-            "connected": sockets.connected,
-            "delivered": sockets.delivered,
-            "pending": sockets.pending,
-            "given_up": len(sockets.given_up),
-            "acked": len(sockets.ack_seconds),
-            "ack_ms": percentiles(sockets.ack_seconds),
-            "signs": len(signs.waits),
-            "sign_ms": percentiles(signs.waits),
-        }
+        """Return counts of sockets and envelopes, and response times in milliseconds."""
+        return traffic(self.sockets, self._slack.first_responses)
 
-    def _routes(self, application: web.Application) -> None:
+    def _add_routes(self, application: web.Application) -> None:
         application.router.add_post("/api/{method}", self._api.handle)
         application.router.add_get("/api/{method}", self._api.handle)
         application.router.add_get("/link", self.sockets.connect)
-        application.router.add_post("/response/{token}", self._responses.handle)
+        application.router.add_post("/response/{token}", self._response_urls.handle)
         application.router.add_get("/files/{file}/{name}", self._download)
-        Assets().add_routes(application)
-        Control({name: getattr(self, name) for name in VERBS}, self._desk).add_routes(application)
+        PageAssets().add_routes(application)
+        ControlApi({name: getattr(self, name) for name in VERBS}, self._slack).add_routes(application)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """A file, or the login page Slack shows with status 200 to whoever lacks the token (slack.md §6.5)."""
+        """Return a file; without the token Slack returns a login page with status 200 (slack.md §6.5)."""
         found = self.workspace.files.get(request.match_info["file"])
         allowed = bearer(request) == self.settings.bot_token and "files:read" in self.app.scopes
         if found is None or not allowed:
             return web.Response(text="<!DOCTYPE html><title>Sign in</title>", content_type="text/html")
-        shape, content = found
-        return web.Response(body=content, content_type=shape["mimetype"])
+        about, content = found
+        return web.Response(body=content, content_type=about["mimetype"])

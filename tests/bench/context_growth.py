@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.session.token_estimate import count
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.e2e.team import Team
 from tests.fakes.model_script import text
 from tests.fakes.model_server import ScriptedModel
@@ -19,7 +19,7 @@ async def growth(turns: int = 200) -> float:
     """Return the relative change of a request's tokens from turns 20–40 to the last twenty."""
     sizes: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
-        async with Simulator(Settings(keep_log=False)) as sim, ScriptedModel() as model:
+        async with Simulator(SimulatorSettings(keep_log=False)) as sim, ScriptedModel() as model:
             model.default = text(WORDS)
             team = await Team.start((sim, model), Path(folder), {"model": {"context_window": WINDOW}})
             root = await team.mention(f"begin. {WORDS}")

@@ -17,13 +17,13 @@ from bot.session.engine.transaction import advance
 from bot.session.intake.event_intake import store_event
 from bot.session.machine.events import Replied
 from bot.session.services import EngineRules
-from bot.simulator.remote import RemoteSimulator
 from bot.slack.slack_chat import SlackChat
 from storage import deliveries, people_and_places
 from storage.database import Tx
 from storage.records import Incoming, Person, Place
 from tests.bench.bot import config
 from tests.bench.stage import end, first_line, launch
+from tests.remote_simulator import RemoteSimulator
 
 TEAM, CHANNEL, ANA = "T0SIM", "C0GENERAL", "U0ANA"
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from bot.simulator.remote import RemoteSimulator
+from tests.remote_simulator import RemoteSimulator
 
 PATIENCE = 120.0
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.chaos.house import House
 from tests.chaos.nursery import Nursery
 from tests.chaos.scene import Scene
@@ -22,7 +22,7 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.fixture
 async def scene(tmp_path: Path, nursery: Nursery) -> AsyncIterator[Scene]:
-    async with Simulator(Settings()) as sim, ScriptedModel() as model:
+    async with Simulator(SimulatorSettings()) as sim, ScriptedModel() as model:
         sim.switches.redelivery_timeout = 0.7
         sim.switches.redelivery_delays = (0.2,) * 200
         house = House(tmp_path, sim.api_url, model.base_url, nursery)

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bot.simulator.refusal import Refusal
+from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
+from bot.simulator.simulator_errors import SimulatorError
 from tests.chaos.work import KINDS
 
 PEOPLE = ("U0ANA", "U0BEN", "U0CHO")
@@ -113,7 +113,7 @@ class Crowd:
                         await self._press(message, button)
             await asyncio.sleep(0.1)
 
-    def _choice(self, message: Seen) -> str | None:
+    def _choice(self, message: VisibleMessage) -> str | None:
         actions = {b.action_id for b in message.buttons}
         if "hermes_approve" in actions:
             return "hermes_approve"
@@ -127,9 +127,9 @@ class Crowd:
         left = self.marks.read_text().split().count(mark)
         return left + sum(m.is_bot and m.text.strip() == mark for m in self.sim.messages(PLACE))
 
-    async def _press(self, message: Seen, action: str) -> None:
+    async def _press(self, message: VisibleMessage, action: str) -> None:
         try:
             answer = await self.sim.click(self.rng.choice(PEOPLE), message.ts, action)
-        except (Refusal, TimeoutError):
+        except (SimulatorError, TimeoutError):
             return
         self.clicks += answer.acked

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from tests.chaos import census
 from tests.chaos.house import House
 from tests.fakes.model_server import ScriptedModel
@@ -47,13 +47,13 @@ class Scene:
     async def restart(self) -> None:
         """Kill it and start it again on the same data, in a healthy Slack."""
         await self.kill()
-        await self.sim.heal()
+        await self.sim.clear_faults()
         await self.start()
 
     async def mention(self, text: str, thread: str | None = None, user: str = ANA) -> str:
         return await self.sim.say(user, GENERAL, f"@hermes {text}", thread_ts=thread)
 
-    def bot(self, root: str) -> list[Seen]:
+    def bot(self, root: str) -> list[VisibleMessage]:
         """Return Hermes's messages in a thread."""
         return [m for m in self.sim.thread(GENERAL, root) if m.is_bot]
 
@@ -86,17 +86,19 @@ class Scene:
         await until(left, [])
         assert census.faults(self.house.database) == []
 
-    async def card(self, root: str, action: str) -> Seen:
+    async def card(self, root: str, action: str) -> VisibleMessage:
         """Wait for a card with this button."""
-        found: Seen = await self.see(root, lambda m: any(b.action_id == action for b in m.buttons))
+        found: VisibleMessage = await self.see(root, lambda m: any(b.action_id == action for b in m.buttons))
         return found
 
-    async def see(self, root: str, wanted: Callable[[Seen], Any]) -> Seen:
+    async def see(self, root: str, wanted: Callable[[VisibleMessage], Any]) -> VisibleMessage:
         """Wait for a message of Hermes that satisfies `wanted`."""
-        found: Seen = await self.sim.wait_for(lambda: next((m for m in self.bot(root) if wanted(m)), None), timeout=20)
+        found: VisibleMessage = await self.sim.wait_for(
+            lambda: next((m for m in self.bot(root) if wanted(m)), None), timeout=20
+        )
         return found
 
-    async def press(self, card: Seen, action: str) -> None:
+    async def press(self, card: VisibleMessage, action: str) -> None:
         answer = await self.sim.click(ANA, card.ts, action)
         assert answer.acked
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.chaos import census
 from tests.chaos.crowd import PLACE, Crowd
 from tests.chaos.house import House
@@ -67,7 +67,7 @@ class Storm:
     async def run(self, kills: int) -> Report:
         """Kill the bot `kills` times while it is at work, and look at everything when all is settled."""
         began = time.monotonic()
-        async with Simulator(Settings(keep_log=False)) as sim, ScriptedModel() as model:
+        async with Simulator(SimulatorSettings(keep_log=False)) as sim, ScriptedModel() as model:
             sim.switches.redelivery_timeout = 0.7
             sim.switches.redelivery_delays = (0.3,) * 400
             sim.switches.duplicate_events = 0.3
@@ -106,7 +106,7 @@ class Storm:
 
     async def _settle(self, house: House, sim: Simulator, crowd: Crowd) -> None:
         began = time.monotonic()
-        await sim.heal()
+        await sim.clear_faults()
         try:
             await crowd.finish(90)
             await sim.wait_settled(30)

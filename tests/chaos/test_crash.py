@@ -93,7 +93,7 @@ async def test_a_long_answer_that_is_killed_again_and_again_says_no_part_twice_a
     await scene.see(root, lambda m: "Paragraph 0." in m.text and m.streaming_state != "in_progress")
     await scene.owes("answer owed")
     await scene.kill()
-    await scene.sim.heal()
+    await scene.sim.clear_faults()
     await scene.hang_at_second("chat.postMessage")
     await scene.start()
     await scene.see(root, lambda m: "Paragraph 0." in m.text and "interrupted" not in m.text)

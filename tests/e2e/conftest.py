@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from tests.e2e.team import Clock, Team
 from tests.e2e.workshop import Workshop
 from tests.fakes.model_server import ScriptedModel
@@ -15,7 +15,7 @@ from tests.fakes.model_server import ScriptedModel
 
 @pytest.fixture
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(Settings()) as simulator:
+    async with Simulator(SimulatorSettings()) as simulator:
         yield simulator
 
 

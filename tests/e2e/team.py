@@ -10,9 +10,8 @@ from pydantic import SecretStr
 
 from bot.app import Hermes
 from bot.config.schema import Config
-from bot.simulator.answers import Answer
+from bot.simulator.people.visible_messages import GestureResult, VisibleMessage
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from tests.fakes.model_server import ScriptedModel
 from tests.waiting import until
 
@@ -85,7 +84,7 @@ class Team:
         """Mention Hermes; return the ts."""
         return await self.sim.say(user, channel, f"@hermes {text}", thread_ts=thread)
 
-    async def click(self, message: Seen, action: str, user: str = ANA, **more: Any) -> Answer:
+    async def click(self, message: VisibleMessage, action: str, user: str = ANA, **more: Any) -> GestureResult:
         """Press a button of a message."""
         return await self.sim.click(user, message.ts, action, **more)
 
@@ -112,21 +111,21 @@ class Team:
         except AssertionError:
             raise AssertionError(f"still not so after {PATIENCE} s; Slack shows\n{self._everything()}") from None
 
-    def cards(self, root: str, channel: str = GENERAL) -> list[Seen]:
+    def cards(self, root: str, channel: str = GENERAL) -> list[VisibleMessage]:
         """Return the approval cards of a thread, open and settled."""
         return [m for m in self.sim.thread(channel, root) if m.is_bot and _is_card(m)]
 
-    async def open_cards(self, root: str, count: int = 1, channel: str = GENERAL) -> Sequence[Seen]:
+    async def open_cards(self, root: str, count: int = 1, channel: str = GENERAL) -> Sequence[VisibleMessage]:
         """Wait until so many cards with buttons stand in the thread; return them."""
 
-        def look() -> list[Seen]:
+        def look() -> list[VisibleMessage]:
             found = [c for c in self.cards(root, channel) if c.buttons]
             return found if len(found) == count else []
 
-        found: Sequence[Seen] = await self.until(look)
+        found: Sequence[VisibleMessage] = await self.until(look)
         return found
 
-    async def shown(self, card: Seen, words: str) -> None:
+    async def shown(self, card: VisibleMessage, words: str) -> None:
         """Wait until a card has no buttons any more and says these words."""
 
         def look() -> bool:
@@ -135,9 +134,9 @@ class Team:
 
         await self.until(look)
 
-    async def told(self, user: str, words: str, channel: str = GENERAL) -> Seen:
+    async def told(self, user: str, words: str, channel: str = GENERAL) -> VisibleMessage:
         """Wait until a person received these words in an ephemeral message."""
-        found: Seen = await self.until(
+        found: VisibleMessage = await self.until(
             lambda: next((w for w in self.sim.ephemerals(user, channel) if words in w.text), None)
         )
         return found
@@ -169,5 +168,5 @@ def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
     return seen
 
 
-def _is_card(message: Seen) -> bool:
+def _is_card(message: VisibleMessage) -> bool:
     return re.match(r"(deploy|label|forget|post_message|shop_echo|write_file)[:\uff1a]", message.fallback) is not None

@@ -62,7 +62,7 @@ async def test_a_command_is_answered_though_slack_does_not_say_who_asks(team: Te
     await team.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await team.sim.command(ANA, GENERAL, "/memory", "list")
     assert say("access.unknown", "en") in answer.text
-    await team.sim.heal()
+    await team.sim.clear_faults()
     assert say("memory.list.none", "en") in await memory(team, "list")
 
 

@@ -18,7 +18,7 @@ async def test_a_stop_of_the_process_waits_for_no_look_up(start: Start) -> None:
     began = time.monotonic()
     await team.stop()
     took = time.monotonic() - began
-    await team.sim.heal()
+    await team.sim.clear_faults()
     team = await start()
     assert await team.answer(root)
     assert took < 2

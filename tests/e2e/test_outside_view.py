@@ -39,7 +39,7 @@ async def test_it_is_not_ready_while_slack_refuses_its_token(team: Team, caplog:
     await until(ready, {"ok": False, "socket": True, "token": False, "database": True})
     refused = [r for r in caplog.records if r.message.startswith("Slack refuses SLACK_BOT_TOKEN")]
     assert [vars(r)["reason"] for r in refused] == ["token_revoked"]
-    await team.sim.heal()
+    await team.sim.clear_faults()
     await team.until(lambda: team.hermes.runner.busy == 0)
     await team.hermes.runner.recover()
     assert await team.answer(root) == ["Understood."]

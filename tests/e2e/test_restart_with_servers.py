@@ -1,6 +1,6 @@
 """A restart leaves MCP servers connecting while what was owed is taken up: no call is lost to that."""
 
-from bot.simulator.sight import Seen
+from bot.simulator.people.visible_messages import VisibleMessage
 from tests.e2e.conftest import Start
 from tests.fakes.mcp_bench import tiny
 from tests.fakes.model_script import calls, text
@@ -8,7 +8,7 @@ from tests.fakes.model_script import calls, text
 ASKS = {"mcp_servers": {"shop": tiny("writes")}}
 
 
-async def asked(start: Start) -> tuple[str, Seen]:
+async def asked(start: Start) -> tuple[str, VisibleMessage]:
     """Leave a thread whose call waits for a decision while Hermes is down."""
     team = await start(**ASKS)
     team.model.reply(calls(("shop_echo", {})), text("Ordered."))

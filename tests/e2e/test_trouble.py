@@ -115,7 +115,7 @@ async def test_a_stop_that_slack_did_not_show_is_shown_later(team: Team, caplog:
 
     await until(failed, True)
     await idle(team)
-    await team.sim.heal()
+    await team.sim.clear_faults()
     await team.hermes.runner.recover()
     await team.answer(root, lambda said: "Stopped by ana" in str(said))
     await idle(team)
@@ -131,7 +131,7 @@ async def test_what_has_no_place_any_more_is_owed_no_more(team: Team) -> None:
     assert len(await team.hermes.db.read(sessions.unfinished)) == 1
     await team.hermes.runner.recover()
     await idle(team)
-    await team.sim.heal()
+    await team.sim.clear_faults()
     await until(lambda: team.hermes.db.read(sessions.unfinished), [])
 
 
@@ -142,7 +142,7 @@ async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None
     root = await team.mention("say it")
     await team.model.arrived(1)
     await team.stop()
-    await team.sim.heal()
+    await team.sim.clear_faults()
     again = await start()
     await again.answer(root, lambda said: "Understood." in said)
     await idle(again)

@@ -31,7 +31,7 @@ async def ask_and_fail_to_answer(team: Team) -> tuple[str, str]:
     unanswered = await team.mention("good morning")
     await team.model.arrived(2)
     await team.stop()
-    await team.sim.heal()
+    await team.sim.clear_faults()
     return asked, unanswered
 
 

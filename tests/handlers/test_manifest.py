@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from bot.simulator.web_api import METHODS
+from bot.simulator.api.simulated_web_api import METHODS
 from handlers.slack_events import parse_event
 from handlers.slack_interactions import COMMANDS, EVENTS, Buttons, SlashCommands, register
 

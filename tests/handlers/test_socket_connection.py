@@ -131,7 +131,7 @@ async def test_a_token_revoked_meanwhile_is_said_and_tried_again(
 
     await until(said, True)
     assert not line.socket.alive
-    await sim.heal()
+    await sim.clear_faults()
     await line.hears(sim, "again")
 
 
@@ -139,7 +139,7 @@ async def test_slack_out_of_reach_meanwhile_is_waited_for(sim: Simulator, line: 
     await sim.fail_next("apps.connections.open", drop=True, count=1000)
     await sim.kill_sockets()
     await until(line.alive, False)
-    await sim.heal()
+    await sim.clear_faults()
     await line.hears(sim, "again")
 
 
@@ -164,5 +164,5 @@ async def test_a_check_says_what_is_wrong(sim: Simulator, trouble: dict[str, Any
     await sim.fail_next("apps.connections.open", **trouble, count=3)
     with pytest.raises(SocketError, match=words):
         await check_app_token("xapp-simulator", sim.api_url)
-    await sim.heal()
+    await sim.clear_faults()
     await check_app_token("xapp-simulator", sim.api_url)

@@ -1,4 +1,4 @@
-// The page: who you are, where you are, what is written there, and the gestures.
+// The page: its state, drawing, gestures, and the live feed.
 
 import { blocks, textOf } from "/page/blocks.js";
 import { confirm, showModal } from "/page/dialogs.js";
@@ -8,7 +8,7 @@ const BOT = "U0HERMES";
 const FIRST = ["U0ANA", "U0BEN", "U0CHO"];
 const $ = (id) => document.getElementById(id);
 const state = {
-  me: localStorage.getItem("me") || FIRST[0], channel: "", thread: "", people: {}, channels: [], commands: [], suggested: [],
+  me: localStorage.getItem("me") || FIRST[0], channel: "", thread: "", people: {}, channels: [], commands: [], suggested: [], tries: [],
   app: "bot", messages: new Map(), ephemerals: new Map(), sessions: new Map(), unread: new Set(), editing: "",
 };
 const names = {
@@ -34,9 +34,9 @@ async function ask(verb, body = {}) {
 }
 
 const REFUSALS = {
-  commands_do_not_work_in_threads: "Slack knows no slash commands in threads. Use a ! form such as !stop, or type the command in the channel.",
-  no_such_command: "This is not a command of the app.",
-  no_stop_button: "Nothing is running here that could be stopped.",
+  commands_do_not_work_in_threads: "Slash commands don't work in threads. Mention the app and write !stop, for example, or type the command in the channel.",
+  no_such_command: "The app does not have this command.",
+  no_stop_button: "There is nothing to stop here.",
   not_in_channel: "You are not in this channel.",
 };
 let noticeTimer = 0;
@@ -50,7 +50,7 @@ async function attempt(work) {
   try {
     return await work();
   } catch (problem) {
-    notice(REFUSALS[problem.code] || (problem.code ? `Refused: ${problem.code}` : "The simulator does not answer."));
+    notice(REFUSALS[problem.code] || (problem.code ? `Refused: ${problem.code}` : "The simulator does not respond."));
     return undefined;
   }
 }
@@ -142,7 +142,7 @@ function editor(message) {
     el("button", { type: "button", class: "button primary", "data-testid": "save-edit", onclick: save }, "Save")));
 }
 
-// Puts items ({key, mark, make}) into a list; a node whose mark is unchanged stays, with its focus and selection.
+// Put items ({key, mark, make}) into a list. A node whose mark is unchanged stays, with its focus and selection.
 function fill(list, scroll, items, beside = () => {}) {
   const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
   const top = scroll.scrollTop;
@@ -177,15 +177,28 @@ function drawChannel() {
   const here = place(state.channel);
   $("title").replaceChildren(sign(here), " ", label(here));
   const count = here.members.length;
-  $("topic").textContent = here.is_im ? `Your direct messages with ${cap(state.app)}` : `${count} members${here.is_ext_shared ? " · shared with another organisation" : ""}${here.members.includes(BOT) ? "" : ` · ${state.app} is not here`}`;
+  $("topic").textContent = here.is_im ? `Your direct messages with ${cap(state.app)}` : `${count} members${here.is_ext_shared ? " · shared with another organization" : ""}${here.members.includes(BOT) ? "" : ` · ${state.app} is not here`}`;
   document.title = `${label(here)} · Simulator`;
   $("composer-text").placeholder = here.is_im ? `Message ${cap(state.app)}` : `Message ${here.is_mpim ? "" : "#"}${label(here)} (mention @${state.app})`;
   const tops = [...state.messages.values()].filter((one) => one.channel === state.channel && (!one.thread_ts || one.thread_ts === one.ts || one.subtype === "thread_broadcast"));
   const shown = [...tops, ...onlyMine("")].sort(byTs);
-  const empty = el("li", { class: "empty" }, here.is_im ? `This is the beginning of your conversation with ${cap(state.app)}.` : `This is the beginning of ${label(here)}.${here.members.includes(BOT) ? ` Mention @${state.app} to ask for something.` : ""}`);
+  const empty = el("li", { class: "empty" }, here.is_im ? `This is the start of your conversation with ${cap(state.app)}.` : `This is the start of ${label(here)}.${here.members.includes(BOT) ? ` Mention @${state.app} to ask something.` : ""}`);
   fill($("channel-messages"), $("channel-scroll"), shown.length ? shown.map((one) => item(one, false)) : [{ key: here.id, mark: "", make: () => empty }]);
   $("prompts").replaceChildren(...(here.is_im && !tops.length ? state.suggested : []).map((one) =>
     el("button", { type: "button", class: "chip", "data-testid": "prompt", onclick: () => say(one.message, "") }, one.title)));
+  drawTries(here);
+}
+
+// Drawn once per channel and person: drawing it again would move it back to its first button.
+function drawTries(here) {
+  const key = `${here.id} ${state.me}`;
+  if ($("tries").dataset.key === key) return;
+  $("tries").dataset.key = key;
+  $("tries").hidden = !state.tries.length || !here.members.includes(BOT);
+  const language = state.people[state.me].locale.startsWith("zh") ? 1 : 0;
+  $("tries").replaceChildren(...state.tries.map((sentences) => el("button", {
+    type: "button", class: "chip", "data-testid": "try", onclick: () => say(`${here.is_im ? "" : `@${state.app} `}${sentences[language]}`, ""),
+  }, sentences[language])));
 }
 
 const STATUS = { processing: (who) => `${who} is working…`, suspended: (who) => `${who} is waiting for you`, closed: (who) => `${who} has closed this session` };
@@ -209,7 +222,7 @@ function status(session, words) {
   $("stop").hidden = session?.status !== "processing";
 }
 
-// Moving
+// Navigation
 
 async function go(channel) {
   Object.assign(state, { channel, thread: "", editing: "" });
@@ -316,7 +329,7 @@ function hints() {
   }, el("strong", {}, one.command), ` ${one.usage_hint || ""}`, el("small", {}, one.description)))));
 }
 
-// What changes
+// Live changes
 
 const APPLY = {
   message: ({ channel, ts, message }) => {
@@ -348,10 +361,10 @@ async function watchSockets() {
   const traffic = await ask("traffic").catch(() => ({ connected: -1 }));
   const on = traffic.connected > 0;
   $("lamp").className = `lamp ${on ? "on" : "off"}`;
-  $("lamp").textContent = on ? "app connected" : traffic.connected < 0 ? "simulator gone" : "app not connected";
+  $("lamp").textContent = on ? "app connected" : traffic.connected < 0 ? "simulator stopped" : "app not connected";
 }
 
-// Time alone ends a stream or a status and tells nobody: look again at what seems to be running.
+// A stream or a status that ends by time alone sends no change: read the open thread again while it is processing.
 async function watchThread() {
   const { channel, thread } = state;
   if (!thread) return;
@@ -365,7 +378,7 @@ async function watchThread() {
 
 async function begin() {
   const found = await ask("state");
-  Object.assign(state, { people: found.people, channels: found.channels, commands: found.commands, suggested: found.suggested, app: found.app });
+  Object.assign(state, { people: found.people, channels: found.channels, commands: found.commands, suggested: found.suggested, tries: found.tries, app: found.app });
   if (!state.people[state.me]) state.me = FIRST[0];
   $("banner").hidden = !found.banner;
   $("banner").textContent = found.banner || "";

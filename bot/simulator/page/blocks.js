@@ -1,4 +1,4 @@
-// Block Kit as DOM nodes. `on` says what pressing does: on.press(element, block), on.names for mentions.
+// Block Kit as DOM nodes. `on.press(element, block)` is called for a click; `on.names` has the names for mentions.
 
 import { el, inline, markdown, mrkdwn } from "/page/markup.js";
 

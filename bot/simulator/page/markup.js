@@ -1,4 +1,4 @@
-// Slack's mrkdwn and standard Markdown as DOM nodes. Text only ever becomes text nodes: nothing is parsed as HTML.
+// Slack's mrkdwn and standard Markdown as DOM nodes. Text becomes text nodes only; nothing is parsed as HTML.
 
 const EMOJI = {
   white_check_mark: "✅", heavy_check_mark: "✔️", x: "❌", warning: "⚠️", hourglass_flowing_sand: "⏳", lock: "🔒",
@@ -71,7 +71,7 @@ function anchor(url, words) {
   return el("a", { href: plain(url), target: "_blank", rel: "noopener noreferrer" }, plain(words || url));
 }
 
-// A moment in the reader's own time zone, as its format asks (Slack: "Formatting text for app surfaces").
+// A date in the reader's time zone, in the requested format (Slack: "Formatting text for app surfaces").
 function moment([, seconds, format], fallback) {
   const when = new Date(Number(seconds) * 1000);
   if (!format || Number.isNaN(when.getTime())) return fallback;

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.cli.doctor import examine
+from bot.simulator.app_manifest import installed_manifest
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings, installed_manifest
+from bot.simulator.simulator_settings import SimulatorSettings
 from storage.migrate import HEAD
 from tests.bot.surroundings import Surroundings
 from tests.e2e.team import Team
@@ -82,7 +83,7 @@ async def test_missing_scopes_are_named(model: ScriptedModel, around: Surroundin
     manifest = installed_manifest()
     manifest["oauth_config"]["scopes"]["bot"].remove("groups:read")
     manifest["oauth_config"]["scopes"]["bot"].remove("users:read")
-    async with Simulator(Settings(manifest=manifest)) as sim:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim:
         around.set(**on(sim, OPENAI_BASE_URL=model.base_url))
         code, said = await report()
     assert (code, said["scopes"].partition(";")[0]) == (1, "fail missing groups:read, users:read")

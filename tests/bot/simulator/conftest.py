@@ -7,13 +7,13 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
-from tests.bot.simulator.bolt import MANIFEST, Bolt
+from bot.simulator.simulator_settings import SimulatorSettings
+from tests.bot.simulator.bolt_app import MANIFEST, Bolt
 
 
 @pytest.fixture
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(Settings(manifest=MANIFEST)) as simulator:
+    async with Simulator(SimulatorSettings(manifest=MANIFEST)) as simulator:
         yield simulator
 
 

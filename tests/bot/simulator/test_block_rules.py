@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.simulator.block_rules import HOME, MODAL, check_blocks, check_view
-from bot.simulator.refusal import Refusal
-from bot.simulator.sight import buttons, cards, readable
+from bot.simulator.people.visible_messages import buttons, cards, readable
+from bot.simulator.rules.block_rules import HOME, MODAL, check_blocks, check_view
+from bot.simulator.simulator_errors import SimulatorError
 
 
 def words(text: str, kind: str = "plain_text") -> dict[str, Any]:
@@ -94,13 +94,13 @@ BAD = [
 
 
 @pytest.mark.parametrize("block", GOOD, ids=lambda block: block["type"])
-def test_what_slack_shows_passes(block: dict[str, Any]) -> None:
+def test_valid_blocks_are_accepted(block: dict[str, Any]) -> None:
     check_blocks([block])
 
 
 @pytest.mark.parametrize(("block", "why"), BAD)
-def test_what_slack_refuses_is_refused_with_its_place(block: Any, why: str) -> None:
-    with pytest.raises(Refusal) as caught:
+def test_an_invalid_block_is_refused_with_a_pointer(block: Any, why: str) -> None:
+    with pytest.raises(SimulatorError) as caught:
         check_blocks([block])
     assert caught.value.code == "invalid_blocks"
     assert why in caught.value.messages[0]
@@ -109,7 +109,7 @@ def test_what_slack_refuses_is_refused_with_its_place(block: Any, why: str) -> N
 
 def test_block_ids_are_unique_in_a_message_and_action_ids_in_a_block() -> None:
     check_blocks([actions(button(), block_id="a"), actions(button(), block_id="b")])
-    with pytest.raises(Refusal, match="already exists"):
+    with pytest.raises(SimulatorError, match="already exists"):
         check_blocks([actions(button(), block_id="a"), actions(button(), block_id="a")])
 
 
@@ -121,14 +121,14 @@ def test_block_ids_are_unique_in_a_message_and_action_ids_in_a_block() -> None:
     ],
 )
 def test_all_blocks_together_have_a_limit(blocks: list[Any]) -> None:
-    with pytest.raises(Refusal, match="msg_blocks_too_long"):
+    with pytest.raises(SimulatorError, match="msg_blocks_too_long"):
         check_blocks(blocks)
 
 
-def test_one_table_a_message() -> None:
+def test_a_message_has_at_most_one_table() -> None:
     table = {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}]]}
     check_blocks([table])
-    with pytest.raises(Refusal, match="only one table"):
+    with pytest.raises(SimulatorError, match="only one table"):
         check_blocks([table, table])
 
 
@@ -151,12 +151,12 @@ FIELD = {"type": "input", "label": words("x"), "element": {"type": "plain_text_i
         ({"type": "home", "blocks": [{"type": "alert", "text": words("x")}]}, "unsupported type"),
     ],
 )
-def test_a_view_slack_refuses_is_refused(view: dict[str, Any], why: str) -> None:
-    with pytest.raises(Refusal, match=why):
+def test_an_invalid_view_is_refused(view: dict[str, Any], why: str) -> None:
+    with pytest.raises(SimulatorError, match=why):
         check_view(view)
 
 
-def test_views_slack_shows_pass() -> None:
+def test_valid_views_are_accepted() -> None:
     check_view({**MODAL_VIEW, "submit": words("Go"), "blocks": [FIELD, {"type": "alert", "text": words("x")}]})
     check_view({"type": "home", "private_metadata": "", "callback_id": "", "blocks": [section("x")]})
     check_blocks([section("x")], surface=HOME)
@@ -179,9 +179,9 @@ KEYS = ("text", "fields", "accessory", "elements", "rows", "tasks", "blocks", "t
 
 @settings(max_examples=300)
 @given(KINDS, st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)))
-def test_whatever_is_sent_gets_a_refusal_and_never_a_crash(kind: str, parts: dict[str, Any]) -> None:
+def test_arbitrary_blocks_are_refused_without_a_crash(kind: str, parts: dict[str, Any]) -> None:
     block = {**parts, "type": kind}
-    with contextlib.suppress(Refusal):
+    with contextlib.suppress(SimulatorError):
         check_blocks([block])
         readable([block])
         list(buttons([block]))

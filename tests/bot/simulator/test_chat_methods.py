@@ -6,14 +6,14 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import refused
+from tests.bot.simulator.bolt_app import refused
 
 
 @pytest.mark.parametrize(
     ("channel", "error"),
     [("C0QUIET", "not_in_channel"), ("G0SECRET", "channel_not_found"), ("C0NOWHERE", "channel_not_found")],
 )
-async def test_the_bot_writes_only_where_it_is(client: AsyncWebClient, channel: str, error: str) -> None:
+async def test_the_bot_posts_only_in_its_channels(client: AsyncWebClient, channel: str, error: str) -> None:
     await refused(client.chat_postMessage(channel=channel, text="hi"), error)
 
 
@@ -34,9 +34,7 @@ async def test_the_bot_writes_only_where_it_is(client: AsyncWebClient, channel: 
         ({"text": ["x"]}, "invalid_arguments"),
     ],
 )
-async def test_content_slack_would_not_show_is_refused(
-    client: AsyncWebClient, content: dict[str, Any], error: str
-) -> None:
+async def test_invalid_content_is_refused(client: AsyncWebClient, content: dict[str, Any], error: str) -> None:
     await refused(client.api_call("chat.postMessage", json={"channel": "C0GENERAL", **content}), error)
 
 
@@ -45,13 +43,13 @@ async def test_a_missing_argument_is_named(client: AsyncWebClient) -> None:
     assert body["response_metadata"]["messages"] == ["[ERROR] missing required field: channel"]
 
 
-async def test_a_text_over_forty_thousand_is_cut(client: AsyncWebClient) -> None:
+async def test_text_is_cut_after_40000_characters(client: AsyncWebClient) -> None:
     posted = await client.chat_postMessage(channel="C0GENERAL", text="x" * 40_001)
     assert len(posted["message"]["text"]) == 40_000
     assert posted["warning"] == "message_truncated"
 
 
-async def test_a_reply_is_no_thread(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_reply_is_not_a_thread_root(sim: Simulator, client: AsyncWebClient) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     reply = await sim.say("U0BEN", "C0GENERAL", "reply", thread_ts=root)
     await refused(client.chat_postMessage(channel="C0GENERAL", text="x", thread_ts=reply), "thread_not_found")
@@ -65,7 +63,7 @@ async def test_a_posted_thread_is_seen_as_people_see_it(sim: Simulator, client: 
     assert (second.text, second.format, second.is_bot) == ("**yes**", "markdown", True)
 
 
-async def test_an_update_is_shorter_than_a_post(client: AsyncWebClient) -> None:
+async def test_an_update_has_a_shorter_limit_than_a_post(client: AsyncWebClient) -> None:
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x"))["ts"]
     await client.chat_update(channel="C0GENERAL", ts=ts, text="x" * 4_000)
     await refused(client.chat_update(channel="C0GENERAL", ts=ts, text="x" * 4_001), "msg_too_long")
@@ -73,14 +71,14 @@ async def test_an_update_is_shorter_than_a_post(client: AsyncWebClient) -> None:
     await client.chat_update(channel="C0GENERAL", ts=ts, markdown_text="字" * 12_000)
 
 
-async def test_only_own_messages_change(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_the_bot_changes_only_its_own_messages(sim: Simulator, client: AsyncWebClient) -> None:
     theirs = await sim.say("U0ANA", "C0GENERAL", "mine")
     await refused(client.chat_update(channel="C0GENERAL", ts=theirs, text="no"), "cant_update_message")
     await refused(client.chat_delete(channel="C0GENERAL", ts=theirs), "cant_delete_message")
     await refused(client.chat_update(channel="C0GENERAL", ts="1.000001", text="no"), "message_not_found")
 
 
-async def test_text_alone_leaves_the_blocks_and_new_blocks_replace_them(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_an_update_of_text_alone_keeps_the_blocks(sim: Simulator, client: AsyncWebClient) -> None:
     header = {"type": "header", "text": {"type": "plain_text", "text": "old"}}
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="a", blocks=[header]))["ts"]
     await client.chat_update(channel="C0GENERAL", ts=ts, text="b")
@@ -89,14 +87,14 @@ async def test_text_alone_leaves_the_blocks_and_new_blocks_replace_them(sim: Sim
     assert (sim.message("C0GENERAL", ts).text, sim.message("C0GENERAL", ts).edited) == ("c", True)
 
 
-async def test_a_deleted_message_is_gone(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_deleted_message_is_removed(sim: Simulator, client: AsyncWebClient) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", thread_ts=root))["ts"]
     await client.chat_delete(channel="C0GENERAL", ts=ts)
     assert [seen.text for seen in sim.thread("C0GENERAL", root)] == ["root"]
 
 
-async def test_an_ephemeral_is_for_a_member_and_for_nobody_else(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_an_ephemeral_message_is_seen_by_one_member_only(sim: Simulator, client: AsyncWebClient) -> None:
     await client.chat_postEphemeral(channel="G0PRIVATE", user="U0ANA", text="psst")
     assert [seen.text for seen in sim.ephemerals("U0ANA")] == ["psst"]
     assert sim.ephemerals("U0BEN") == sim.messages("G0PRIVATE") == []
@@ -104,7 +102,7 @@ async def test_an_ephemeral_is_for_a_member_and_for_nobody_else(sim: Simulator, 
     await refused(client.chat_postEphemeral(channel="G0PRIVATE", user="U0XXX", text="x"), "user_not_found")
 
 
-async def test_metadata_comes_back_only_when_asked_for(client: AsyncWebClient) -> None:
+async def test_metadata_is_returned_only_on_request(client: AsyncWebClient) -> None:
     metadata = {"event_type": "delivery", "event_payload": {"id": "7"}}
     ts = (await client.chat_postMessage(channel="C0GENERAL", text="x", metadata=metadata))["ts"]
     plain = await client.conversations_replies(channel="C0GENERAL", ts=ts)
@@ -113,7 +111,7 @@ async def test_metadata_comes_back_only_when_asked_for(client: AsyncWebClient) -
     assert full["messages"][0]["metadata"] == metadata
 
 
-async def test_a_permalink_names_message_and_thread(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_permalink_contains_message_and_thread(sim: Simulator, client: AsyncWebClient) -> None:
     root = await sim.say("U0ANA", "C0GENERAL", "root")
     reply = await sim.say("U0ANA", "C0GENERAL", "reply", thread_ts=root)
     link = (await client.chat_getPermalink(channel="C0GENERAL", message_ts=reply))["permalink"]

@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt import refused
+from tests.bot.simulator.bolt_app import refused
 
 TEXT = {"type": "markdown_text", "text": "hello "}
 WHO = {"recipient_user_id": "U0ANA", "recipient_team_id": "T0SIM"}
@@ -35,7 +35,7 @@ async def stop(client: AsyncWebClient, ts: str, **content: Any) -> None:
     await client.api_call("chat.stopStream", json={"channel": "C0GENERAL", "ts": ts, **content})
 
 
-async def test_text_and_cards_appear_piece_by_piece(sim: Simulator, client: AsyncWebClient, ts: str) -> None:
+async def test_text_and_task_cards_are_streamed(sim: Simulator, client: AsyncWebClient, ts: str) -> None:
     await append(client, ts, chunks=[task("in_progress"), {"type": "markdown_text", "text": "world"}])
     seen = sim.message("C0GENERAL", ts)
     assert (seen.fallback, seen.streaming_state) == ("hello world", "in_progress")
@@ -50,7 +50,7 @@ async def test_text_and_cards_appear_piece_by_piece(sim: Simulator, client: Asyn
     assert [block["type"] for block in seen.blocks] == ["markdown", "task_card", "markdown"]
 
 
-async def test_a_plan_gathers_its_cards(sim: Simulator, client: AsyncWebClient, root: str) -> None:
+async def test_a_plan_contains_its_task_cards(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     first = [{"type": "plan_update", "title": "My plan"}, task("pending")]
     started = await client.chat_startStream(
         channel="C0GENERAL", thread_ts=root, chunks=first, task_display_mode="plan", **WHO
@@ -76,7 +76,7 @@ async def test_a_plan_gathers_its_cards(sim: Simulator, client: AsyncWebClient, 
         ({"icon_emoji": ":x:"}, "missing_scope"),
     ],
 )
-async def test_a_stream_begins_only_as_slack_allows(
+async def test_an_invalid_stream_start_is_refused(
     client: AsyncWebClient, root: str, changes: dict[str, Any], error: str
 ) -> None:
     arguments = {"channel": "C0GENERAL", "thread_ts": root, **WHO, **changes}
@@ -89,7 +89,7 @@ async def test_a_dm_needs_no_recipient(sim: Simulator, client: AsyncWebClient) -
 
 
 @pytest.mark.parametrize(("first", "second"), [("text", "chunks"), ("chunks", "text")])
-async def test_the_first_kind_of_content_is_the_only_one(
+async def test_a_stream_takes_only_its_first_kind_of_content(
     client: AsyncWebClient, root: str, first: str, second: str
 ) -> None:
     content: dict[str, dict[str, Any]] = {"text": {"markdown_text": "x"}, "chunks": {"chunks": [TEXT]}}
@@ -114,25 +114,25 @@ async def test_the_first_kind_of_content_is_the_only_one(
         ("words", "invalid_chunks"),
     ],
 )
-async def test_a_chunk_is_checked_and_nothing_of_a_bad_list_is_shown(
+async def test_an_invalid_chunk_refuses_all_chunks_of_the_call(
     sim: Simulator, client: AsyncWebClient, ts: str, chunk: Any, error: str
 ) -> None:
     await refused(append(client, ts, chunks=[TEXT, chunk]), error)
     assert sim.message("C0GENERAL", ts).fallback == "hello "
 
 
-async def test_no_chunks_at_all_are_refused(client: AsyncWebClient, ts: str) -> None:
+async def test_an_empty_list_of_chunks_is_refused(client: AsyncWebClient, ts: str) -> None:
     await refused(append(client, ts, chunks=[]), "invalid_chunks")
     await refused(append(client, ts), "no_text")
 
 
-async def test_a_streamed_message_has_an_end(client: AsyncWebClient, ts: str) -> None:
+async def test_a_streamed_message_has_a_length_limit(client: AsyncWebClient, ts: str) -> None:
     await append(client, ts, chunks=[{"type": "markdown_text", "text": "x" * 11_990}])
     await refused(append(client, ts, chunks=[TEXT]), "msg_too_long")
     await stop(client, ts)
 
 
-async def test_a_stream_dies_after_five_minutes_and_can_then_be_edited(
+async def test_a_stream_expires_after_five_minutes_and_can_then_be_edited(
     sim: Simulator, client: AsyncWebClient, ts: str, root: str
 ) -> None:
     await refused(client.chat_update(channel="C0GENERAL", ts=ts, text="x"), "streaming_state_conflict")
@@ -154,34 +154,34 @@ async def test_one_stream_can_be_aged_alone(sim: Simulator, client: AsyncWebClie
     await refused(append(client, ts, chunks=[TEXT]), "message_not_in_streaming_state")
 
 
-async def test_a_stopped_stream_takes_no_more(client: AsyncWebClient, ts: str) -> None:
+async def test_a_stopped_stream_takes_no_more_content(client: AsyncWebClient, ts: str) -> None:
     await stop(client, ts)
     await refused(append(client, ts, chunks=[TEXT]), "message_not_in_streaming_state")
     await refused(stop(client, ts), "message_not_in_streaming_state")
 
 
-async def test_the_stop_button_ends_the_stream_and_says_so(
+async def test_the_stop_button_ends_the_stream_and_sends_the_event(
     sim: Simulator, client: AsyncWebClient, ts: str, root: str
 ) -> None:
     assert await sim.press_stop("U0BEN", "C0GENERAL", root) == [ts]
     await refused(append(client, ts, chunks=[TEXT]), "stopped_by_user")
 
 
-async def test_only_own_streams_are_written(sim: Simulator, client: AsyncWebClient, root: str) -> None:
+async def test_the_bot_appends_only_to_its_own_streams(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     await refused(append(client, root, chunks=[TEXT]), "message_not_owned_by_app")
     await refused(append(client, "1.000001", chunks=[TEXT]), "message_not_found")
     posted = (await client.chat_postMessage(channel="C0GENERAL", text="x"))["ts"]
     await refused(append(client, posted, chunks=[TEXT]), "message_not_in_streaming_state")
 
 
-async def test_a_workspace_may_have_no_streams(sim: Simulator, client: AsyncWebClient, root: str) -> None:
+async def test_streams_can_be_switched_off(sim: Simulator, client: AsyncWebClient, root: str) -> None:
     sim.switches.streams_enabled = False
     begin = client.chat_startStream(channel="C0GENERAL", thread_ts=root, **WHO)
     await refused(begin, "method_not_supported_for_channel_type")
 
 
 @pytest.mark.parametrize("status", ["active", "processing", "suspended", "closed"])
-async def test_stopping_sets_the_session(
+async def test_stopping_a_stream_sets_the_session_status(
     sim: Simulator, client: AsyncWebClient, ts: str, root: str, status: str
 ) -> None:
     await refused(stop(client, ts, session_status="thinking hard"), "invalid_arguments")

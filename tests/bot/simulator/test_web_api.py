@@ -8,26 +8,26 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
-from tests.bot.simulator.bolt import MANIFEST, refused
+from bot.simulator.simulator_settings import SimulatorSettings
+from tests.bot.simulator.bolt_app import MANIFEST, refused
 
 
 @pytest.mark.parametrize(
     ("token", "error"),
     [("xoxb-wrong", "invalid_auth"), ("xapp-simulator", "not_allowed_token_type"), (None, "not_authed")],
 )
-async def test_only_the_right_token_opens(sim: Simulator, token: str | None, error: str) -> None:
+async def test_a_wrong_token_is_refused(sim: Simulator, token: str | None, error: str) -> None:
     await refused(AsyncWebClient(token=token, base_url=sim.api_url).auth_test(), error)
 
 
-async def test_an_unknown_method_is_unknown(client: AsyncWebClient) -> None:
+async def test_an_unknown_method_is_refused(client: AsyncWebClient) -> None:
     await refused(client.api_call("chat.sing", json={}), "unknown_method")
 
 
-async def test_a_scope_the_manifest_lacks_is_missed() -> None:
+async def test_a_missing_scope_is_named() -> None:
     manifest = deepcopy(MANIFEST)
     manifest["oauth_config"]["scopes"]["bot"] = ["chat:write", "channels:history"]
-    async with Simulator(Settings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
+    async with Simulator(SimulatorSettings(manifest=manifest)) as sim, aiohttp.ClientSession() as session:
         client = AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session)
         body = await refused(client.users_info(user="U0ANA"), "missing_scope")
         assert body["needed"] == "users:read"
@@ -36,7 +36,7 @@ async def test_a_scope_the_manifest_lacks_is_missed() -> None:
         assert body["needed"] == "im:history"
 
 
-async def test_form_query_and_json_say_the_same(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_arguments_are_read_from_form_query_and_json(sim: Simulator, client: AsyncWebClient) -> None:
     headers = {"Authorization": f"Bearer {sim.settings.bot_token}"}
     async with aiohttp.ClientSession(headers=headers) as session:
         url, fields = f"{sim.api_url}chat.postMessage", {"channel": "C0GENERAL", "text": "x", "blocks": "[]"}
@@ -50,7 +50,7 @@ async def test_form_query_and_json_say_the_same(sim: Simulator, client: AsyncWeb
     assert len(sim.messages("C0GENERAL")) == 3
 
 
-async def test_lone_surrogates_and_nul_bytes_are_no_crash(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_lone_surrogates_and_nul_bytes_are_kept(sim: Simulator, client: AsyncWebClient) -> None:
     posted = await client.chat_postMessage(channel="C0GENERAL", text="a\x00b")
     assert posted["message"]["text"] == "a\x00b"
     ts = await sim.say("U0ANA", "C0GENERAL", "odd \ud800 text")
@@ -58,7 +58,7 @@ async def test_lone_surrogates_and_nul_bytes_are_no_crash(sim: Simulator, client
     assert (await client.conversations_replies(channel="C0GENERAL", ts=ts))["messages"]
 
 
-async def test_an_error_is_given_once_and_then_all_is_well(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_an_injected_error_happens_once(sim: Simulator, client: AsyncWebClient) -> None:
     await sim.fail_next("chat.postMessage", error="fatal_error")
     await refused(client.chat_postMessage(channel="C0GENERAL", text="x"), "fatal_error")
     await client.chat_postMessage(channel="C0GENERAL", text="x")
@@ -66,7 +66,7 @@ async def test_an_error_is_given_once_and_then_all_is_well(sim: Simulator, clien
     assert len(sim.messages("C0GENERAL")) == 1
 
 
-async def test_429_comes_with_its_delay(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_429_has_retry_after(sim: Simulator, client: AsyncWebClient) -> None:
     await sim.fail_next("*", status=429, retry_after=7, count=2)
     for _ in range(2):
         with pytest.raises(SlackApiError) as caught:
@@ -76,7 +76,7 @@ async def test_429_comes_with_its_delay(sim: Simulator, client: AsyncWebClient) 
 
 
 @pytest.mark.parametrize(("effect", "posted"), [(False, 0), (True, 1)])
-async def test_a_server_error_hides_whether_the_call_was_done(
+async def test_a_server_error_can_come_before_or_after_the_effect(
     sim: Simulator, client: AsyncWebClient, effect: bool, posted: int
 ) -> None:
     await sim.fail_next("chat.postMessage", status=503, effect=effect)
@@ -86,7 +86,7 @@ async def test_a_server_error_hides_whether_the_call_was_done(
 
 
 @pytest.mark.parametrize(("effect", "posted"), [(False, 0), (True, 1)])
-async def test_a_broken_connection_hides_it_as_well(
+async def test_a_dropped_connection_can_come_before_or_after_the_effect(
     sim: Simulator, client: AsyncWebClient, effect: bool, posted: int
 ) -> None:
     await sim.fail_next("chat.postMessage", drop=True, effect=effect)
@@ -95,18 +95,18 @@ async def test_a_broken_connection_hides_it_as_well(
     assert len(sim.messages("C0GENERAL")) == posted
 
 
-async def test_faults_can_be_taken_back(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_faults_can_be_removed(sim: Simulator, client: AsyncWebClient) -> None:
     await sim.fail_next("auth.test", error="x", count=9)
-    await sim.heal()
+    await sim.clear_faults()
     await client.auth_test()
 
 
-async def test_a_delayed_call_is_answered_late(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_a_delayed_call_is_answered_later(sim: Simulator, client: AsyncWebClient) -> None:
     await sim.fail_next("auth.test", delay=0.01)
     await client.auth_test()
 
 
-async def test_tiers_are_counted_by_method_and_minute(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_calls_per_method_and_minute_are_limited(sim: Simulator, client: AsyncWebClient) -> None:
     sim.switches.enforce_tiers = True
     for _ in range(20):
         await client.users_list()
@@ -117,7 +117,9 @@ async def test_tiers_are_counted_by_method_and_minute(sim: Simulator, client: As
     await client.users_list()
 
 
-async def test_posting_is_one_a_second_with_bursts(sim: Simulator, client: AsyncWebClient) -> None:
+async def test_posts_per_channel_are_limited_to_one_per_second_after_a_burst(
+    sim: Simulator, client: AsyncWebClient
+) -> None:
     sim.switches.enforce_tiers = True
     errors = []
     for _ in range(15):
@@ -138,13 +140,16 @@ async def test_the_log_keeps_calls_without_tokens(sim: Simulator, client: AsyncW
     assert (call.method, call.args, call.status) == ("chat.postMessage", {"channel": "C0GENERAL", "text": "x"}, 200)
 
 
-async def test_for_measuring_there_is_no_log() -> None:
-    async with Simulator(Settings(manifest=MANIFEST, keep_log=False)) as sim, aiohttp.ClientSession() as session:
+async def test_the_log_can_be_switched_off() -> None:
+    async with (
+        Simulator(SimulatorSettings(manifest=MANIFEST, keep_log=False)) as sim,
+        aiohttp.ClientSession() as session,
+    ):
         await AsyncWebClient(token=sim.settings.bot_token, base_url=sim.api_url, session=session).auth_test()
         assert sim.calls() == []
 
 
-async def test_files_need_the_token_and_come_as_a_login_page_without(sim: Simulator) -> None:
+async def test_a_file_without_the_token_is_a_login_page(sim: Simulator) -> None:
     ts = await sim.say("U0ANA", "D0ANA", "see", files=[{"name": "a b.txt", "content": "hello"}])
     file = sim.message("D0ANA", ts).files[0]
     async with aiohttp.ClientSession() as session:

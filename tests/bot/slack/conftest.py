@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from bot.slack.reply.reply_context import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from tests.bot.slack.slack_setup import SlackThread
@@ -17,7 +17,7 @@ FAST = ReplyTiming(
 
 @pytest.fixture
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(Settings()) as simulator:
+    async with Simulator(SimulatorSettings()) as simulator:
         yield simulator
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.ports import Reply
+from bot.simulator.people.visible_messages import VisibleTask
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Task as SeenTask
 from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.reply.reply_content import SYMBOLS
 from bot.slack.reply.reply_context import ReplyTiming
@@ -166,7 +166,7 @@ class RandomReply:
             elif self.end == "pause":
                 await reply.pause()
             else:
-                await self.slack.sim.heal()
+                await self.slack.sim.clear_faults()
                 await reply.close()
         except ChatError as error:
             self.raised = error.code
@@ -226,8 +226,8 @@ class RandomReply:
         return found
 
 
-def _lines(text: str) -> list[SeenTask]:
+def _lines(text: str) -> list[VisibleTask]:
     """Return the cards that an edited message shows as lines."""
     found = re.findall(r"^([…✓✕]) Tool (c\d+)(?:: (.*))?$", text, re.MULTILINE)
     states = {sign: state for state, sign in SYMBOLS.items()}
-    return [SeenTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]
+    return [VisibleTask(key, f"Tool {key}", states[sign], "", output) for sign, key, output in found]

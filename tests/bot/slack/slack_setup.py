@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from bot.ports import Reply, ReplySpec
+from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
-from bot.simulator.sight import Seen
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 
@@ -43,7 +43,7 @@ class SlackThread:
     def reply(self, **changes: str) -> Reply:
         return self.chat.reply(replace(self.spec, **changes), self.recorder)
 
-    def answers(self) -> list[Seen]:
+    def answers(self) -> list[VisibleMessage]:
         """Return the messages of Hermes in the thread."""
         return [m for m in self.sim.thread(self.thread.channel, self.thread.root)[1:] if m.is_bot]
 
@@ -61,7 +61,7 @@ class SlackThread:
     def methods(self) -> list[str]:
         return [call.method for call in self.sim.calls() if call.method != "auth.test"]
 
-    async def streaming(self) -> Seen:
+    async def streaming(self) -> VisibleMessage:
         """Wait until a stream shows some text or a card."""
         found = await self.sim.wait_for(
             lambda: [m for m in self.answers() if m.streaming_state == "in_progress" and (m.text or m.tasks)]

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.settings import Settings
+from bot.simulator.simulator_settings import SimulatorSettings
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 from tests.bot.slack.conftest import FAST
@@ -68,7 +68,7 @@ async def test_after_a_lost_stop_where_edits_are_refused_the_end_is_not_shown_tw
 
 async def test_a_lost_message_is_found_at_the_end_of_a_very_long_thread() -> None:
     ago = 60.0
-    async with Simulator(Settings(clock=lambda: time.time() - ago)) as sim:
+    async with Simulator(SimulatorSettings(clock=lambda: time.time() - ago)) as sim:
         root = await sim.say("U0ANA", "C0GENERAL", "@hermes hello")
         for n in range(2_100):  # more than is read of a whole thread
             await sim.say("U0BEN", "C0GENERAL", f"m{n}", thread_ts=root)

@@ -16,7 +16,7 @@ async def test_a_finish_that_failed_may_be_called_again(slack: SlackThread) -> N
     await slack.sim.fail_next("chat.stopStream", status=503, count=30)
     with pytest.raises(ChatError):
         await reply.finish(WHOLE)
-    await slack.sim.heal()
+    await slack.sim.clear_faults()
     await reply.finish(WHOLE)
     assert_complete(slack)
     assert len(slack.answers()) == 1

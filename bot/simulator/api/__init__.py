@@ -1,0 +1,1 @@
+"""The Web API: methods, arguments, faults and rate limits, response URLs."""

@@ -1,0 +1,89 @@
+"""What the demonstration model reads from a Chat Completions request: newest text, memories, tools, results. Pure."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of one call; `error` is empty if it succeeded."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    data: Any
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRequest:
+    """A request; `results` are those of the last calls, and `is_new_text` is True if a person wrote after them."""
+
+    text: str
+    memories: tuple[str, ...]
+    tools: frozenset[str]
+    results: tuple[ToolResult, ...]
+    is_new_text: bool
+    wants_json: bool
+
+    @property
+    def is_chinese(self) -> bool:
+        """Return True if the text is Chinese; names and paths in it may be Latin."""
+        chinese = sum("\u3400" <= c <= "\u9fff" for c in self.text)
+        return chinese > sum(word.isascii() for word in self.text.split())
+
+    def say(self, english: str, chinese: str) -> str:
+        """Return the sentence in the language of the text."""
+        return chinese if self.is_chinese else english
+
+
+def parse_request(body: Mapping[str, Any]) -> DemoRequest:
+    """Parse the body of a request."""
+    messages = [m for m in body["messages"] if isinstance(m, dict)]
+    said = next((_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
+    text, _, note = said.rpartition("\n\n<turn>\n") if said.endswith("</turn>") else (said, "", "")
+    lines = note.splitlines()
+    speaker = next((line for line in lines if line.startswith("Speaking: ") and "channel" in line), "")
+    if speaker:  # in channels each message starts with its author
+        text = text.rpartition(f"{speaker.removeprefix('Speaking: ').partition(', in ')[0]}: ")[2]
+    last = max((n for n, m in enumerate(messages) if m.get("role") == "assistant"), default=len(messages))
+    calls = {call["id"]: call["function"] for m in messages for call in m.get("tool_calls") or ()}
+    offered = () if body.get("tool_choice") == "none" else body.get("tools") or ()
+    return DemoRequest(
+        text=text.strip(),
+        memories=tuple(line[2:].rpartition(" [")[0] for line in lines if line.startswith("- ")),
+        tools=frozenset(tool["function"]["name"] for tool in offered),
+        results=tuple(_result(m, calls) for m in messages[last:] if m.get("role") == "tool"),
+        is_new_text=messages[-1:] != [] and messages[-1].get("role") != "tool",
+        wants_json=not offered and any("JSON object" in _text(m) for m in messages if m.get("role") == "system"),
+    )
+
+
+def _text(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _result(message: Message, calls: Mapping[str, Mapping[str, Any]]) -> ToolResult:
+    function = calls.get(message.get("tool_call_id", ""), {})
+    arguments = json_object(function.get("arguments"))
+    if function.get("name") == "approval_result":  # the result of an earlier call, which waited for an approval
+        function = calls.get(arguments.get("call", ""), function)
+        arguments = json_object(function.get("arguments"))
+    told = json_object(_text(message))
+    error = {} if told.get("ok", True) else {"code": "", "message": "", **told.get("error", {})}
+    return ToolResult(str(function.get("name", "")), arguments, told.get("data", _text(message)), error)
+
+
+def json_object(text: Any) -> dict[str, Any]:
+    """Return the parsed object; empty for anything else."""
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,1 @@
+"""What the simulator sends to the app: event payloads and Socket Mode."""

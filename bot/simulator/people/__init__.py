@@ -1,0 +1,1 @@
+"""What people do in the simulated Slack, and what they see of it."""

@@ -1,0 +1,1 @@
+"""What Slack accepts: limits, Block Kit rules, typed text."""

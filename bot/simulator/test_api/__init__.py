@@ -1,0 +1,1 @@
+"""How tests and the page use a simulator: control API, change feed, failures."""

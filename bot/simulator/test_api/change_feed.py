@@ -1,0 +1,69 @@
+"""The live feed of the page: server-sent events with the current state of what changed."""
+
+import asyncio
+import dataclasses
+import json
+
+from aiohttp import web
+
+from bot.simulator.people.visible_messages import visible_ephemeral, visible_message
+from bot.simulator.simulated_slack import SimulatedSlack
+from bot.simulator.simulator_errors import SimulatorError
+from bot.simulator.slack_json import view_json
+from bot.simulator.slack_records import Json
+
+PAUSE = 0.05  # seconds between two frames; changes in between are sent together
+KEEP_ALIVE = 15.0  # seconds without changes before an empty comment is sent
+
+
+async def stream_changes(request: web.Request, slack: SimulatedSlack) -> web.StreamResponse:
+    """Serve one page until it disconnects."""
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    await response.prepare(request)
+    queue = slack.changes.subscribe()
+    try:
+        await response.write(b": connected\n\n")
+        while not queue.ended:
+            try:
+                keys = await asyncio.wait_for(queue.take(), KEEP_ALIVE)
+            except TimeoutError:
+                await response.write(b": keep-alive\n\n")
+                continue
+            frames = [frame for kind, *ids in keys if (frame := current_state(slack, kind, *ids))]
+            if frames:
+                await response.write(f"data: {json.dumps(frames)}\n\n".encode())
+                await asyncio.sleep(PAUSE)
+    except ConnectionError:
+        return response
+    finally:
+        slack.changes.unsubscribe(queue)
+    return response
+
+
+def current_state(slack: SimulatedSlack, kind: str, first: str = "", second: str = "") -> Json | None:
+    """Return the changed object as it is now; None for what the page does not show."""
+    match kind:
+        case "message":
+            return {"kind": kind, "channel": first, "ts": second, "message": _message(slack, first, second)}
+        case "ephemeral":
+            found = slack.workspace.ephemerals.get(second)
+            message = dataclasses.asdict(visible_ephemeral(found)) if found else None
+            user = found.user if found else None
+            return {"kind": kind, "channel": first, "ts": second, "user": user, "message": message}
+        case "session":
+            session = slack.workspace.session(first, second)
+            about = dataclasses.asdict(session) if session else None
+            return {"kind": kind, "channel": first, "thread_ts": second, "session": about}
+        case "view":
+            stack = slack.workspace.modals.get(first)
+            return {"kind": kind, "user": first, "view": view_json(slack.workspace, stack[-1]) if stack else None}
+        case "prompts":
+            return {"kind": kind, "channel": first}
+    return None
+
+
+def _message(slack: SimulatedSlack, channel: str, ts: str) -> Json | None:
+    try:
+        return dataclasses.asdict(visible_message(slack.workspace, slack.workspace.message(channel, ts)))
+    except SimulatorError:
+        return None

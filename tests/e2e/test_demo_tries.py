@@ -1,0 +1,54 @@
+"""Every sentence that the demonstration model suggests has its effect in a real bot, in both languages."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.simulator.demo_model.demo_model_server import DemonstrationModel
+from bot.simulator.demo_model.demo_replies import TRIES
+from bot.simulator.server import Simulator
+from tests.e2e.team import ANA, CHO, GENERAL, Team
+
+# What the thread says afterwards, by the English sentence; some tries wait for an approval before that.
+ANSWERS = {
+    "What time is it in Tokyo?": ("In Asia/Tokyo it is", "Asia/Tokyo 现在是"),
+    "Give me a long answer": ("It is over.", "结束。"),
+    "Remember that I prefer green tea": ("I will remember: I prefer green tea", "我记住了：我喜欢绿茶"),
+    "What do you know about me?": ("I prefer green tea", "我喜欢绿茶"),
+    "Forget that I prefer green tea": ("It is forgotten.", "已经忘掉了。"),
+    "Post “lunch is ready” in #general": ("It is posted in", "已发到"),
+    "Write the file plan.md: buy milk": ("`plan.md` is written.", "`plan.md` 已写入。"),
+    "Which files are there?": ("plan.md", "plan.md"),
+    "Search the files for “milk”": ("buy milk", "买牛奶"),
+    "Read the file plan.md": ("buy milk", "买牛奶"),
+    "Summarize this thread": ("Summarize this thread", "总结一下这个消息列"),
+}
+NEED_APPROVAL = (
+    "Forget that I prefer green tea",
+    "Post “lunch is ready” in #general",
+    "Write the file plan.md: buy milk",
+)
+
+
+@pytest.fixture
+async def team(sim: Simulator, tmp_path: Path) -> AsyncIterator[Team]:
+    async with DemonstrationModel(delay=0) as model:
+        team = await Team.start((sim, model), tmp_path, {})
+        yield team
+        await team.stop()
+
+
+@pytest.mark.parametrize(("language", "user"), [(0, ANA), (1, CHO)], ids=["English", "Chinese"])
+async def test_each_try_has_its_effect(language: int, user: str, team: Team, tmp_path: Path) -> None:
+    for sentences in TRIES:
+        root = await team.mention(sentences[language], user)
+        if sentences[0] in NEED_APPROVAL:
+            [card] = await team.open_cards(root)
+            await team.click(card, "hermes_approve", user)
+        expected = ANSWERS[sentences[0]][language]
+        await team.answer(root, lambda said, expected=expected: any(expected in text for text in said))
+    assert [m.text for m in team.sim.messages(GENERAL) if m.is_bot] == [("lunch is ready", "午饭好了")[language]]
+    assert (tmp_path / "files" / "plan.md").read_text() == ("buy milk", "买牛奶")[language]
+    root = await team.mention(TRIES[3][language], user)
+    await team.answer(root, lambda said: any(("know nothing", "还什么都不知道")[language] in text for text in said))

@@ -48,7 +48,7 @@ async def test_what_was_learnt_in_a_private_channel_stays_there_and_in_the_owner
 async def test_a_channel_that_is_shared_later_recalls_nothing_any_more(team: Team) -> None:
     await learn(team, GENERAL)
     assert await knows(team, GENERAL)
-    team.sim.workspace.place(GENERAL).is_ext_shared = True
+    team.sim.workspace.channels[GENERAL].is_ext_shared = True
     assert not await knows(team, GENERAL)
 
 

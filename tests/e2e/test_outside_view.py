@@ -108,7 +108,7 @@ async def test_log_lines_of_a_turn_bear_its_ids(team: Team, caplog: pytest.LogCa
     for name in ("bot", "tools"):
         logging.getLogger(name).removeHandler(reader)
         logging.getLogger(name).setLevel(logging.NOTSET)
-    (ended,) = [line for line in map(json.loads, lines) if line["message"] == "a tool call ended"]
+    (ended,) = [line for line in map(json.loads, lines) if line["message"] == "tool call ended"]
     assert len(ended["session"]) == 36
     assert (ended["turn"], ended["tool"], bool(ended["call"])) == (1, "current_time", True)
 

@@ -75,7 +75,6 @@ class StreamParser:
         text = self._line(self._rest) if self._body is None else self._parse_body(bytes(self._body))
         self._check_event()
         if self._high_surrogate:
-            self._high_surrogate = ""
             self._texts.append("\ufffd")
             text += "\ufffd"
         return text
@@ -105,8 +104,6 @@ class StreamParser:
         if data.startswith(b"[DONE]"):
             self.done = True
             return ""
-        if not data:
-            return ""
         if self._partial:
             data = self._partial + b"\n" + data
         try:
@@ -130,10 +127,9 @@ class StreamParser:
         try:
             chunk = json.loads(body.decode(errors="replace"))
         except (ValueError, RecursionError):
-            # Incomplete, or not JSON at all: only a retry can tell.
-            raise (BrokenStreamError if body.startswith(b"{") else MalformedStreamError) from None
+            raise BrokenStreamError from None  # incomplete, or not JSON at all: only a retry can tell
         text = self._chunk(chunk)
-        if self._recognized and self._finish is None:
+        if self._finish is None:
             self._finish = "stop"  # a complete body needs no finish reason
         return text
 

@@ -208,7 +208,7 @@ def _edit_command(
     command = parse_command(incoming.text, workspace.bot_user)
     if command is None or command[0] == "stop":
         inbox.mark(tx, [row.id], "deleted")
-        return _store_message(tx, session, replace(incoming, kind="message"), workspace)
+        return _store_message(tx, session, incoming, workspace)
     inbox.replace_data(tx, row.id, {**row.data, "word": command[0], "rest": command[1]})
     return StoredEvent(row.session)
 

@@ -12,6 +12,7 @@ WAIT = 1_500  # characters of an unfinished line of code or of a table, above wh
 FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
 RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
 RULE_LIMIT = 2_000  # longer lines are not tested, because the pattern would take too long
+MARKS = frozenset({"Mn", "Me", "Mc"})  # the Unicode categories of accents and variation selectors
 WORD_END = re.compile(r"[\s。！？，；：、]")
 
 
@@ -110,7 +111,7 @@ def cut(text: str, room: int, shown: str = "") -> int:
         return len(text)
     state, rest = state_of(shown)
     paragraph = line_end = any_line = at = 0
-    while (end := text.find("\n", at)) >= 0 and end + 1 + _closing(state) <= room:
+    while 0 <= (end := text.find("\n", at)) < room:
         line, at = rest + text[at:end], end + 1
         rest = ""
         state.line(line)
@@ -124,7 +125,7 @@ def cut(text: str, room: int, shown: str = "") -> int:
     for place, share in ((paragraph, 2), (line_end, 3), (any_line, 4)):
         if place > room // share:
             return place
-    return max(paragraph, line_end, any_line) or word_cut(text, max(1, room - _closing(state) - 1))
+    return max(line_end, any_line) or word_cut(text, room - _closing(state) - 1)
 
 
 def word_cut(text: str, limit: int) -> int:
@@ -157,7 +158,7 @@ def releasable(pending: str, shown: str) -> int:
         if WORD_END.match(pending[at - 1]):
             return at
     if limit - end > WAIT or ord(pending[limit]) > 0x2E80:  # Chinese and Japanese have no spaces
-        return max(end, character_cut(pending, limit))
+        return character_cut(pending, limit)
     return end
 
 
@@ -167,11 +168,7 @@ def _closing(state: State) -> int:
 
 def _joined(before: str, after: str) -> bool:
     """Return True if two characters form one visible character: accents, emoji sequences, flags, CR and LF."""
-    if unicodedata.combining(after) or unicodedata.category(after) in {"Mn", "Me", "Mc"}:
-        return True
-    if "\u200d" in (before, after) or "\ufe00" <= after <= "\ufe0f" or "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
+    if unicodedata.category(after) in MARKS or "\u200d" in (before, after) or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
     flags = "\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff"
     return flags or (before == "\r" and after == "\n")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from bot.memory.audience import audience_of, covers, is_known_reader, is_visible
+from bot.memory.audience import WORKSPACE, audience_of, covers, is_known_reader, is_visible
 from storage.records import Audience, Place
 from tests.bot.memory.memory_strategies import PLACES, audience, place
 from tests.storage.stores import ANN, BEN
@@ -50,7 +50,46 @@ def test_nobody_but_the_owner_and_no_unknown_place_ever_sees_a_memory(audience: 
     assert not is_visible(audience, "UANN", "UANN", None)
     assert not is_known_reader(None, place)
     assert not is_known_reader(ANN, None)
+    assert not is_known_reader(replace(ANN, id=""), place)
     assert not is_known_reader(ANN, replace(place, team="T2"))
+
+
+DM, PUBLIC, PRIVATE = Audience("dm"), Audience("public"), Audience("private", "C1")
+OTHER, SHARED = Audience("private", "C2"), Audience("public", "C1", shared=True)
+CLOSED_SHARED = Audience("private", "C1", shared=True)
+
+
+@pytest.mark.parametrize(
+    ("learnt", "audience"),
+    [
+        (Place("T1", "C1", "im"), DM),
+        (Place("T1", "C1", "im", shared=True), DM),
+        (Place("T1", "C1", "public"), PUBLIC),
+        (Place("T1", "C1", "public", shared=True), SHARED),
+        (Place("T1", "C1", "private"), PRIVATE),
+        (Place("T1", "C1", "mpim"), PRIVATE),
+        (Place("T1", "C1", "private", shared=True), CLOSED_SHARED),
+    ],
+)
+def test_the_audience_of_a_place_says_who_reads_there(learnt: Place, audience: Audience) -> None:
+    assert audience_of(learnt) == audience
+
+
+@pytest.mark.parametrize(
+    ("wide", "covered"),
+    [
+        (DM, {DM}),
+        (PRIVATE, {DM, PRIVATE}),
+        (SHARED, {DM, SHARED}),
+        (CLOSED_SHARED, {DM, CLOSED_SHARED}),
+        (PUBLIC, {DM, PRIVATE, OTHER, PUBLIC, WORKSPACE}),
+        (WORKSPACE, {DM, PRIVATE, OTHER, PUBLIC, WORKSPACE}),
+    ],
+    ids=str,
+)
+def test_an_audience_covers_what_is_read_in_fewer_places(wide: Audience, covered: set[Audience]) -> None:
+    every = (DM, PRIVATE, OTHER, SHARED, CLOSED_SHARED, PUBLIC, WORKSPACE)
+    assert {narrow for narrow in every if covers(wide, narrow)} == covered
 
 
 @given(audience, audience)

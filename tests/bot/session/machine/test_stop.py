@@ -238,6 +238,14 @@ def test_closing_ends_the_session_whatever_its_turn() -> None:
         assert taken(closed, said(2)) == (closed, ())
 
 
+def test_a_closed_session_stays_closed_when_a_call_of_it_is_stopped_again() -> None:
+    running = replied(asked(FRESH), call("a"))
+    session = after(running, Stopped(1, "UANN", closing=True), Decided("a", "run_again"))
+    session, effects = transition(session, Stopped(1, "UBOB"))
+    assert of(effects, CancelTool) == [CancelTool("a")]
+    assert session.closed
+
+
 def test_a_resumed_request_is_made_again_under_a_new_stamp() -> None:
     session, effects = transition(asked(FRESH), Resumed())
     assert effects == (AskModel(1, 2, 2),)

@@ -101,6 +101,6 @@ def _approval(tx: Tx, row: Any, team: str) -> Approval:
         status=row.status,
         thread=Thread(team, row.channel, row.root),
         message_ts=row.message_ts,
-        decided_by=tuple(user for user, verdict in cast if verdict == row.status) if row.status != "open" else (),
+        decided_by=tuple(user for user, verdict in cast if verdict == row.status),
         votes=tuple(user for user, verdict in cast if verdict == "approved"),
     )

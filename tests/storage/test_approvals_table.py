@@ -115,6 +115,7 @@ async def test_the_open_and_the_first_approval_of_a_call_are_found(db: Database)
     def go(tx: Tx) -> list[str | None]:
         session = new_session(tx)
         call = new_call(tx, session)
+        new_approval(tx, session, created=NOW - 1)
         seen = [approvals.open_of_call(tx, call.id, TEAM), approvals.first_of_call(tx, call.id, TEAM)]
         first = new_approval(tx, session, call, id=f"first {call.id}")
         approvals.settle(tx, first.id, "approved", NOW + 1)
@@ -143,6 +144,20 @@ async def test_a_card_is_outdated_until_it_shows_the_status_and_the_votes(db: Da
         return [*seen, outdated(tx, approval)]
 
     assert await db.write(go) == [["open"], [], ["open"], [], ["approved"], []]
+
+
+async def test_votes_and_cards_of_one_approval_leave_the_cards_of_others(db: Database) -> None:
+    def go(tx: Tx) -> list[str]:
+        session = new_session(tx)
+        first, second, third = (new_approval(tx, session) for _ in range(3))
+        approvals.record_card(tx, first.id, "5.000001", "open")
+        approvals.record_card(tx, second.id, "6.000001", "open")
+        approvals.vote(tx, first.id, ANA, "approved", NOW)
+        found = approvals.with_outdated_card(tx, session.id, TEAM)
+        assert {a.id: a.message_ts for a in found} == {first.id: "5.000001", third.id: None}
+        return [a.status for a in found]
+
+    assert await db.write(go) == ["open", "open"]
 
 
 async def test_a_card_that_is_gone_is_outdated_again_and_keeps_its_ts_until_a_new_one_is_posted(db: Database) -> None:

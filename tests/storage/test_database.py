@@ -76,6 +76,12 @@ async def test_a_write_that_changes_nothing_commits_nothing(db: Database) -> Non
     assert db.commits == before
 
 
+async def test_a_read_cannot_change_anything(db: Database) -> None:
+    with pytest.raises(StorageError, match="cannot read the database"):
+        await db.read(put, 1)
+    assert await db.read(rows) == []
+
+
 async def test_a_deferred_write_is_stored_with_the_next_commit_and_before_it(db: Database) -> None:
     before = db.commits
     db.write_soon(put, 1)

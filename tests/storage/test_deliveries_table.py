@@ -152,9 +152,10 @@ async def test_a_failed_attempt_is_recorded_with_its_error_and_leaves_the_delive
     def go(tx: Tx) -> None:
         session = new_session(tx)
         deliveries.add(tx, delivery_of(session, state=DeliveryState.SENDING), "the key")
+        deliveries.add(tx, delivery_of(session), "another key")
         deliveries.record_failed_attempt(tx, "the key", NOW, "ratelimited")
-        assert [(d.state, d.attempts) for d in unfinished(tx, session)] == [("sending", 1)]
-        assert errors(tx, "the key") == ["ratelimited"]
+        assert [(d.state, d.attempts) for d in unfinished(tx, session)] == [("sending", 1), ("pending", 0)]
+        assert [errors(tx, key) for key in ("the key", "another key")] == [["ratelimited"], [None]]
 
     await db.write(go)
 

@@ -93,7 +93,9 @@ async def test_a_thread_has_the_session_that_was_opened_last_and_is_not_closed(d
         assert sessions.of_thread(tx, thread) is None
         second = new_session(tx, thread)
         assert sessions.of_thread(tx, thread) == second
-        assert (first.generation, second.generation, first.id == second.id) == (0, 1, False)
+        third = new_session(tx, thread)
+        assert sessions.of_thread(tx, thread) == third
+        assert [(s.generation, s.hydrated) for s in (first, second, third)] == [(0, False), (1, False), (2, False)]
         assert sessions.of_thread(tx, replace(thread, team="T2")) is None
         assert sessions.of_thread(tx, replace(thread, channel="C2")) is None
 
@@ -130,9 +132,10 @@ async def test_summary_and_fields_are_kept_beside_the_state(db: Database) -> Non
 
 async def test_what_is_learnt_of_a_thread_is_kept_whatever_state_is_saved(db: Database) -> None:
     def go(tx: Tx) -> None:
-        session = new_session(tx)
+        session, other = new_session(tx), new_session(tx)
         sessions.set_columns(tx, session.id, hydrated=True, kind="private", shared=True)
         sessions.save(tx, replace(session, turn=1), NOW)
+        assert sessions.load(tx, other.id) == other
         found = sessions.load(tx, session.id)
         assert (found.hydrated, found.kind, found.shared, found.turn) == (True, "private", True, 1)
 
@@ -160,6 +163,7 @@ async def test_a_persons_open_sessions_of_a_channel_are_listed_the_latest_first(
         of(ANA, NOW + 5, closed=True)
         assert sessions.of_place(tx, TEAM, CHANNEL, ANA) == [late, early]
         assert sessions.of_place(tx, TEAM, CHANNEL, ANA, limit=1) == [late]
+        assert sessions.of_place(tx, "T2", CHANNEL, ANA) == []
 
     await db.write(go)
 

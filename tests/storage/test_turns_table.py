@@ -92,15 +92,18 @@ async def test_how_a_turn_ended_is_recorded_until_it_is_resumed(db: Database) ->
     assert await db.write(go) == [("", None, 0), ("parked", NOW + 1, 2), ("", None, 2), ("answered", NOW + 6, 3)]
 
 
-async def test_pausing_one_turn_leaves_the_others(db: Database) -> None:
-    def go(tx: Tx) -> None:
+async def test_pausing_and_resuming_one_turn_leaves_the_others(db: Database) -> None:
+    def go(tx: Tx) -> list[float]:
         first = begin(tx)
         second = Turn(first.session, 2, ANA, started=NOW, source_ts="2.000001")
         turns.begin(tx, second, "3")
         pause(tx, first, NOW + 1)
         assert turns.get(tx, first.session, 2) == second
+        seen = [pause(tx, second, NOW + 2)]
+        turns.resume(tx, first.session, 1, NOW + 3)
+        return [*seen, pause(tx, second, NOW + 9), pause(tx, first, NOW + 9)]
 
-    await db.write(go)
+    assert await db.write(go) == [2.0, 2.0, 7.0]
 
 
 async def test_a_turn_that_does_not_exist_has_no_active_time(db: Database) -> None:

@@ -85,7 +85,7 @@ def test_the_audience_of_a_place_says_who_reads_there(learnt: Place, audience: A
         (PUBLIC, {DM, PRIVATE, OTHER, PUBLIC, WORKSPACE}),
         (WORKSPACE, {DM, PRIVATE, OTHER, PUBLIC, WORKSPACE}),
     ],
-    ids=str,
+    ids=["dm", "private", "shared", "closed shared", "public", "workspace"],
 )
 def test_an_audience_covers_what_is_read_in_fewer_places(wide: Audience, covered: set[Audience]) -> None:
     every = (DM, PRIVATE, OTHER, SHARED, CLOSED_SHARED, PUBLIC, WORKSPACE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage.database import Database
-from tests.bot.session.intake.intake_stage import Intake
+from tests.bot.session.intake.intake_setup import Intake
 from tests.storage.stores import store
 
 

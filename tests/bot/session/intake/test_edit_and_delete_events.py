@@ -7,7 +7,7 @@ import pytest
 from bot.session.intake.event_intake import NOTHING, StoredEvent
 from storage import inbox
 from storage.records import CallState, Incoming, OpenCall, Phase
-from tests.bot.session.intake.intake_stage import ANN, BEN, GUEST, MENTION, REPLY, ROOT, Intake, newest, row
+from tests.bot.session.intake.intake_setup import ANN, BEN, GUEST, MENTION, REPLY, ROOT, Intake, newest, row
 
 EDIT = replace(MENTION, kind="edit", event_id="Ev9", text="<@UBOT> goodbye", edited_ts="110.000001", event_time=110.0)
 DELETE = replace(EDIT, kind="delete", text="", edited_ts="")

@@ -13,7 +13,7 @@ from bot.session.workspace import Workspace
 from storage.database import Database, StorageError
 from storage.records import Incoming
 from tests.bot.session.intake.intake_fakes import RecordingRunner
-from tests.bot.session.intake.intake_stage import ANN, BOT, MENTION, NOW, REPLY, TEAM, THREAD
+from tests.bot.session.intake.intake_setup import ANN, BOT, MENTION, NOW, REPLY, TEAM, THREAD
 
 WORKSPACE = Workspace(BOT, TEAM, PeopleCache(), lambda: NOW)
 

@@ -9,7 +9,7 @@ from bot.session.intake.event_intake import NOTHING, StoredEvent
 from storage import people_and_places, sessions
 from storage.records import Phase, Place
 from tests.bot.session.intake.intake_fakes import inbox_rows
-from tests.bot.session.intake.intake_stage import (
+from tests.bot.session.intake.intake_setup import (
     ANN,
     BEN,
     BOT,

@@ -30,10 +30,10 @@ check: install
 	$(BIN)/ruff check -q .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/test_house.py
+	$(BIN)/pytest -q tests/test_code_limits.py
 
 test: check
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore tests/test_house.py
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore tests/test_code_limits.py
 
 bench: install
 	$(BIN)/python -m tests.bench

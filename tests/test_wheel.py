@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.browser.dev import HermesDev
+from tests.browser.hermes_dev_process import HermesDev
 
 ROOT = Path(__file__).parent.parent
 

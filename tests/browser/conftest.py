@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from tests.browser.dev import HermesDev, Person
+from tests.browser.hermes_dev_process import HermesDev, Person
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 

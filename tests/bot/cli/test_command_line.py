@@ -11,8 +11,8 @@ import pytest
 
 from bot.cli import main
 from storage.migrate import HEAD
-from tests.bot.surroundings import Surroundings
-from tests.fakes.mcp_bench import tiny
+from tests.bot.conftest import CleanEnvironment
+from tests.fakes.mcp_test_hub import minimal_server
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +27,9 @@ def run(capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch, *argument
 
 
 @pytest.fixture
-def hermes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, around: Surroundings) -> Iterator[Any]:
+def hermes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clean_env: CleanEnvironment
+) -> Iterator[Any]:
     """Run commands in this process; the log is put back as it was."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -60,34 +62,34 @@ def test_help_names_every_command_and_version_the_version(hermes: Any) -> None:
     assert hermes("--version")[:2] == (0, "hermes 0.1.0\n")
 
 
-def test_migrate_makes_the_database_once(hermes: Any, around: Surroundings) -> None:
+def test_migrate_makes_the_database_once(hermes: Any, clean_env: CleanEnvironment) -> None:
     assert hermes("migrate")[:2] == (0, f"data/hermes.db was updated to revision {HEAD}\n")
     assert hermes("migrate")[:2] == (0, f"data/hermes.db is already at revision {HEAD}\n")
 
 
-def test_migrate_says_where_it_cannot_write(hermes: Any, around: Surroundings) -> None:
-    (around.folder / "data").write_text("")
+def test_migrate_says_where_it_cannot_write(hermes: Any, clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / "data").write_text("")
     code, _, err = hermes("migrate")
     assert (code, err.startswith("hermes: cannot write data")) == (1, True)
 
 
-def test_run_without_a_model_exits_2(hermes: Any, around: Surroundings) -> None:
-    around.set(SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1")
+def test_run_without_a_model_exits_2(hermes: Any, clean_env: CleanEnvironment) -> None:
+    clean_env.set(SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1")
     code, _, err = hermes("run")
     assert (code, err.count("\n"), "no model is configured: set HERMES_MODEL" in err) == (2, 2, True)
 
 
-def test_servers_are_listed_without_secrets(hermes: Any, around: Surroundings) -> None:
+def test_servers_are_listed_without_secrets(hermes: Any, clean_env: CleanEnvironment) -> None:
     assert "no MCP servers are configured" in hermes("mcp", "list")[1]
-    around.set(TRACKER_TOKEN="hunter2-hunter2")
+    clean_env.set(TRACKER_TOKEN="hunter2-hunter2")
     tracker = {"url": "https://t.example/mcp?key=${TRACKER_TOKEN}", "tools": {"deny": ["x"]}}
-    around.say(mcp_servers={"good": {"command": "uvx", "disabled": True}, "tracker": tracker})
+    clean_env.write_config(mcp_servers={"good": {"command": "uvx", "disabled": True}, "tracker": tracker})
     code, out, _ = hermes("mcp", "list")
     assert (code, out) == (0, "good  stdio  uvx  (disabled)\ntracker  http  https://t.example/mcp  deny: x\n")
 
 
-def test_servers_are_checked_one_or_all(hermes: Any, around: Surroundings) -> None:
-    around.say(mcp_servers={"good": tiny("plain"), "bad": tiny("exits")})
+def test_servers_are_checked_one_or_all(hermes: Any, clean_env: CleanEnvironment) -> None:
+    clean_env.write_config(mcp_servers={"good": minimal_server("plain"), "bad": minimal_server("exits")})
     code, out, _ = hermes("mcp", "check", "good")
     assert (code, out.splitlines()) == (
         0,
@@ -99,9 +101,9 @@ def test_servers_are_checked_one_or_all(hermes: Any, around: Surroundings) -> No
     assert (code, out, err) == (2, "", "hermes: there is no MCP server nope; configured: good, bad\n")
 
 
-def test_a_broken_server_file_exits_2_with_every_problem(hermes: Any, around: Surroundings) -> None:
-    (around.folder / "mcp.json").write_text('{"mcpServers": {"a": {"command": 1}, "b": {"url": "ftp://x"}}}')
-    around.say(mcp_servers="mcp.json")
+def test_a_broken_server_file_exits_2_with_every_problem(hermes: Any, clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / "mcp.json").write_text('{"mcpServers": {"a": {"command": 1}, "b": {"url": "ftp://x"}}}')
+    clean_env.write_config(mcp_servers="mcp.json")
     code, _, err = hermes("mcp", "check")
     assert (code, "mcp.json: a: " in err, "mcp.json: b: " in err) == (2, True, True)
 

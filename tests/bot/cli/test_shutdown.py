@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from bot.simulator.server import Simulator
-from tests.fakes.mcp_bench import HERE, alive
-from tests.fakes.model_script import calls, hang
-from tests.fakes.model_server import ScriptedModel
-from tests.processes import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, on
+from tests.fakes.mcp_test_hub import HERE, alive
+from tests.fakes.model_scripts import calls, hang
+from tests.fakes.scripted_model import ScriptedModel
+from tests.hermes_process import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, bot_environment
 from tests.waiting import until
 
 GENERAL, ANA = "C0GENERAL", "U0ANA"
@@ -57,7 +57,7 @@ async def connected(address: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_an_idle_bot_ends_at_either_signal(sim: Simulator, tmp_path: Path, number: signal.Signals) -> None:
-    async with HermesProcess(tmp_path, "run", **on(sim, HERMES_LOG_LEVEL="debug")) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, HERMES_LOG_LEVEL="debug")) as hermes:
         address = await hermes.ready()
         await sim.wait_connected()
         async with aiohttp.ClientSession() as http, http.get(f"{address}/healthz") as answer:
@@ -67,7 +67,7 @@ async def test_an_idle_bot_ends_at_either_signal(sim: Simulator, tmp_path: Path,
 
 async def test_a_hanging_model_holds_nobody_up(sim: Simulator, model: ScriptedModel, tmp_path: Path) -> None:
     model.default = hang("I think ")
-    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
         await hermes.ready()
         await sim.wait_connected()
         await sim.say(ANA, GENERAL, "@hermes think")
@@ -78,14 +78,14 @@ async def test_a_hanging_model_holds_nobody_up(sim: Simulator, model: ScriptedMo
 async def test_a_child_that_resists_and_is_in_a_call_goes_too(
     sim: Simulator, model: ScriptedModel, tmp_path: Path
 ) -> None:
-    server = {"command": sys.executable, "args": [str(HERE / "mcp_server.py"), "stdio"]}
+    server = {"command": sys.executable, "args": [str(HERE / "sdk_mcp_server.py"), "stdio"]}
     names = ("t_spawn", "t_stubborn", "t_block")
     said = {"mcp_servers": {"t": server}, "tools": {name: {"risk": "allow", "timeout_s": 60} for name in names}}
     (tmp_path / "hermes.yaml").write_text(yaml.safe_dump(said))
     blocked = tmp_path / "blocked"
     steps = [calls(("t_spawn", {"detached": True})), calls(("t_stubborn", {}))]
     model.reply(*steps, calls(("t_block", {"file": str(blocked)})))
-    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
         await connected(await hermes.ready())
         await sim.wait_connected()
         await sim.say(ANA, GENERAL, "@hermes work")
@@ -102,7 +102,7 @@ async def test_a_child_that_resists_and_is_in_a_call_goes_too(
 
 
 async def test_a_signal_sent_twice_at_once_is_one(sim: Simulator, tmp_path: Path) -> None:
-    async with HermesProcess(tmp_path, "run", **on(sim)) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim)) as hermes:
         await hermes.ready()
         os.kill(hermes.pid, signal.SIGTERM)
         await stopped(hermes, signal.SIGTERM)

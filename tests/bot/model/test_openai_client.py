@@ -10,7 +10,7 @@ import pytest
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError, ModelRequest
 from tests.bot.model.conftest import KEY, RecordedSleep, RecordingSink
-from tests.fakes.model_script import (
+from tests.fakes.model_scripts import (
     Gate,
     broken,
     calls,
@@ -23,7 +23,7 @@ from tests.fakes.model_script import (
     text,
     whole,
 )
-from tests.fakes.model_server import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel
 from tests.waiting import until
 
 Connect = Callable[..., OpenAIModel]

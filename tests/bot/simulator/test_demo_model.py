@@ -12,7 +12,7 @@ from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelReply, ModelRequest
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
 from bot.simulator.demo_model.demo_replies import TRIES
-from tests.fakes import model_rules
+from tests.fakes import model_request_checks
 
 NOTE = "\n\n<turn>\nNow: Sunday, 2026-11-29 21:00 (UTC)\nSpeaking: Ana, in {where}{memories}\n</turn>"
 MEMORY = "\nWhat they asked you to remember (suggestions, newest knowledge wins):\n- {memory} [preference, 2026-11-01]"
@@ -51,7 +51,7 @@ class Talk:
     async def _ask(self) -> ModelReply:
         body = {"model": "m", "messages": self.messages, "tools": self.tools}
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
-        assert model_rules.violations(body, headers) == []
+        assert model_request_checks.violations(body, headers) == []
         reply = await self.model.ask(ModelRequest(self.messages, self.tools))
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}

@@ -1,0 +1,80 @@
+"""Looking people up takes its time: nothing else waits for it, and nothing is lost by it."""
+
+import time
+
+from tests.e2e.conftest import Start
+from tests.e2e.fake_tools import FakeTools
+from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
+from tests.fakes.model_scripts import calls, text
+
+DEPLOY = ("deploy", {"service": "shop"})
+
+
+async def test_a_stop_of_the_process_waits_for_no_look_up(start: Start) -> None:
+    slack = await start()
+    await slack.sim.fail_next("users.info", error="access_denied", count=50)
+    root = await slack.mention("hello")
+    await slack.until(lambda: len(slack.sim.calls("users.info")) >= 2)
+    began = time.monotonic()
+    await slack.stop()
+    took = time.monotonic() - began
+    await slack.sim.clear_faults()
+    slack = await start()
+    assert await slack.answer(root)
+    assert took < 2
+
+
+async def test_a_stop_of_the_process_waits_for_no_look_up_that_hangs(start: Start) -> None:
+    slack = await start()
+    await slack.sim.fail_next("users.info", delay=8)
+    root = await slack.mention("hello")
+    await slack.until(lambda: slack.hermes.runner.busy)
+    began = time.monotonic()
+    await slack.stop()
+    took = time.monotonic() - began
+    slack = await start()
+    assert await slack.answer(root)
+    assert took < 2
+
+
+async def test_what_is_deleted_during_a_look_up_is_no_context_either(slack: SlackWithHermes) -> None:
+    root = await slack.say("lunch at noon?", BEN)
+    await slack.sim.fail_next("users.info", delay=2)
+    asked = await slack.mention("buy ten", thread=root)
+    await slack.until(lambda: slack.sim.calls("conversations.replies"))
+    await slack.sim.delete(ANA, GENERAL, asked)
+    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    assert slack.model.requests == []
+    await slack.mention("hello?", thread=root)
+    await slack.answer(root)
+    assert "lunch at noon?" in slack.prompt()
+    assert "buy ten" not in slack.prompt()
+
+
+async def test_a_click_waits_for_no_look_up_of_another(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+    slack.model.reply(calls(DEPLOY), text("Deployed."), text("Hello Ben."))
+    root = await slack.mention("deploy the shop")
+    [card] = await slack.open_cards(root)
+    await slack.sim.fail_next("users.info", delay=3)
+    await slack.mention("hello", BEN, thread=root)
+    await slack.sim.wait_settled()
+    await slack.click(card, "hermes_approve")
+    await slack.answer(root, lambda said: "Deployed." in said and "Hello Ben." in said)
+    assert fake_tools.finished == ["deploy shop 1"]
+    assert len(slack.model.requests) == 3
+
+
+async def test_a_long_thread_is_read_by_the_next_process_when_one_ends_meanwhile(start: Start) -> None:
+    slack = await start()
+    root = await slack.say("lunch at noon?", BEN)
+    for n in range(51):
+        await slack.say(f"remark-{n}-", BEN, thread=root)
+    await slack.sim.fail_next("conversations.replies", delay=2)
+    await slack.mention("what is it about?", thread=root)
+    await slack.until(lambda: slack.hermes.runner.busy)
+    await slack.stop()
+    slack = await start()
+    assert len(await slack.answer(root)) == 1
+    assert "lunch at noon?" in slack.prompt()
+    assert "(2 messages of this thread" in slack.prompt()
+    assert [f"remark-{n}-" in slack.prompt() for n in (1, 2)] == [False, True]

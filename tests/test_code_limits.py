@@ -31,12 +31,12 @@ def functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-def test_no_file_is_longer_than_a_reader_can_hold() -> None:
+def test_no_file_is_longer_than_the_limit() -> None:
     lines = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in sources()}
     assert not {f: n for f, n in lines.items() if n > MAX_FILE_LINES and f not in LONG_FILES}
 
 
-def test_every_function_fits_a_screen() -> None:
+def test_no_function_is_longer_than_the_limit() -> None:
     long = {
         f"{file}:{f.name}": n
         for file, tree in trees()
@@ -57,7 +57,7 @@ def test_no_constructor_takes_more_than_seven_parameters() -> None:
     assert not crowded
 
 
-def test_no_mixins_and_no_drawers_for_odds_and_ends() -> None:
+def test_there_are_no_mixins_and_no_catch_all_modules() -> None:
     mixins = [
         f"{file}:{c.name}"
         for file, tree in trees()
@@ -77,7 +77,7 @@ def patched(call: ast.Call) -> str | None:
     return first if first.startswith(OURS) or first in {"bot", "handlers", "tools", "storage"} else None
 
 
-def test_tests_pass_fakes_in_and_patch_none_of_our_modules() -> None:
+def test_no_test_patches_our_modules() -> None:
     found = [
         f"{file}:{n.lineno} {what}"
         for file, tree in trees()
@@ -88,6 +88,6 @@ def test_tests_pass_fakes_in_and_patch_none_of_our_modules() -> None:
 
 
 @pytest.mark.parametrize("package", ["bot", "handlers", "tools", "storage"])
-def test_the_generic_package_names_are_ours(package: str) -> None:
+def test_the_top_level_packages_are_imported_from_this_repository(package: str) -> None:
     module = __import__(package)
     assert Path(module.__file__ or "").parent.parent == ROOT

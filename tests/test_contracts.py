@@ -109,7 +109,7 @@ def link(file: str, imported: str) -> str:
     return f"{whole}|{siblings}"
 
 
-def test_every_contract_names_what_was_planted_against_it(copy: Path) -> None:
+def test_every_import_contract_reports_a_planted_violation(copy: Path) -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     assert {contract["name"] for contract in contracts} == set(PLANTS)
     for plants in PLANTS.values():
@@ -132,19 +132,19 @@ LONG = "\n".join(f"VALUE_{n} = {n}" for n in range(401))
 TALL = "def tall() -> None:\n" + "\n".join("    print()" for _ in range(40))
 CROWDED = "class C:\n    def __init__(self, a, b, c, d, e, f, g, h) -> None: ..."
 BUDGETS = {
-    "bot/long.py": (LONG, "test_no_file_is_longer_than_a_reader_can_hold"),
-    "bot/tall.py": (TALL, "test_every_function_fits_a_screen"),
+    "bot/long.py": (LONG, "test_no_file_is_longer_than_the_limit"),
+    "bot/tall.py": (TALL, "test_no_function_is_longer_than_the_limit"),
     "bot/crowded.py": (CROWDED, "test_no_constructor_takes_more_than_seven_parameters"),
-    "bot/mixed.py": ("class ToolMixin: ...", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
-    "bot/utils.py": ("", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
+    "bot/mixed.py": ("class ToolMixin: ...", "test_there_are_no_mixins_and_no_catch_all_modules"),
+    "bot/utils.py": ("", "test_there_are_no_mixins_and_no_catch_all_modules"),
     "tests/test_patched.py": (
         'def test_x(monkeypatch):\n    monkeypatch.setattr("bot.app.Hermes", 1)',
-        "test_tests_pass_fakes_in_and_patch_none_of_our_modules",
+        "test_no_test_patches_our_modules",
     ),
 }
 
 
-def test_every_budget_of_the_house_fails_for_what_was_planted_against_it(tmp_path: Path) -> None:
+def test_every_code_limit_fails_for_a_planted_violation(tmp_path: Path) -> None:
     for room in (*ROOMS, "tests"):  # an empty house: what is there must stand there as a violation
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").touch()
@@ -173,7 +173,7 @@ RUFF = {
 }
 
 
-def test_the_linter_names_what_was_planted_against_it(copy: Path) -> None:
+def test_ruff_reports_planted_violations(copy: Path) -> None:
     for code, text in RUFF.items():
         (copy / f"bot/plant_{code.lower()}.py").write_text(text)
     said = run(copy, "ruff", "check", "--no-cache", "--output-format", "concise", "bot")
@@ -181,7 +181,7 @@ def test_the_linter_names_what_was_planted_against_it(copy: Path) -> None:
     assert not missed, said
 
 
-def test_the_type_checker_is_strict(tmp_path: Path) -> None:
+def test_mypy_reports_planted_violations(tmp_path: Path) -> None:
     plants = {
         "untyped": ("def f(a):\n    return a\n", "no-untyped-def"),
         "wrong": ("A: int = 'one'\n", "assignment"),

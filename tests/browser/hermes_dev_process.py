@@ -1,4 +1,4 @@
-"""`hermes dev` as a process of its own, and the page as a person uses it."""
+"""`hermes dev` as a process, and a person who uses its page."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ ANA, BEN, CHO = "U0ANA", "U0BEN", "U0CHO"
 
 
 class HermesDev:
-    """The real command on free ports, run in `folder`, with its data there and nothing of this machine's settings.
+    """`hermes dev` on free ports with `folder` as working and data folder and without the caller's settings.
 
     `command` replaces the installed `hermes`.
     """
@@ -62,7 +62,7 @@ class HermesDev:
         assert self._process.stdout is not None
         line = (await self._process.stdout.readline()).decode()
         found = ADDRESS.search(line)
-        assert found, f"hermes dev said {line!r}; its log:\n{self._log.read_text()}"
+        assert found, f"hermes dev printed {line!r}; its log:\n{self._log.read_text()}"
         return found.group()
 
     async def _end(self) -> int:
@@ -78,7 +78,7 @@ class HermesDev:
 
 
 class Person:
-    """Someone at the page: who they are, where they are, what they type and press."""
+    """A person at the page, and the parts of the page they see."""
 
     def __init__(self, page: Page, shots: Path) -> None:
         self.page = page
@@ -107,7 +107,7 @@ class Person:
         await expect(self.page.locator(f"[data-channel={channel}]")).to_have_attribute("aria-current", "page")
 
     async def say(self, text: str) -> None:
-        """Write in the channel; a mention opens its thread."""
+        """Post in the channel; a mention opens its thread."""
         await self.page.get_by_test_id("composer").fill(text)
         await self.page.get_by_test_id("send").click()
 
@@ -119,5 +119,5 @@ class Person:
         await self.page.locator(f"[data-action={action}]").last.click()
 
     async def shoot(self, name: str) -> None:
-        """Keep a picture to look at."""
+        """Save a screenshot."""
         await self.page.screenshot(path=self._shots / f"{name}.png")

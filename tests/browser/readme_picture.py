@@ -1,4 +1,4 @@
-"""Make the README's picture anew: `python -m tests.browser.readme_picture docs/thread.png`."""
+"""Create the screenshot of the README: `python -m tests.browser.readme_picture docs/thread.png`."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ async def main(target: Path) -> None:
             person = Person(page, target.parent)
             await person.say("@hermes please post “The call is at nine” in #general")
             await expect(page.locator("[data-action=hermes_approve]")).to_be_visible()
-            # While the question is open, a new message is answered: the stream under the card.
+            # A message sent while the card is open gets a streamed answer below it.
             await person.reply("@hermes meanwhile, what time is it in Tokyo, in Lima and in Nairobi?")
             await page.wait_for_function(STREAMING)
             await page.screenshot(path=target)

@@ -1,4 +1,4 @@
-"""The main job as a newcomer meets it: `hermes dev`, a browser, and nothing else."""
+"""The main features in `hermes dev` with a browser."""
 
 import pytest
 from playwright.async_api import expect
@@ -42,7 +42,7 @@ async def test_a_denied_call_does_not_run(person: Person) -> None:
     await expect(person.answer).to_contain_text("nothing in the folder")
 
 
-async def test_a_memory_is_its_owners_alone(person: Person) -> None:
+async def test_a_memory_is_visible_only_to_its_owner(person: Person) -> None:
     await person.say("@hermes please remember that I prefer green tea")
     await expect(person.answer).to_contain_text("I will remember")
     await person.say("/memory list")
@@ -58,7 +58,7 @@ async def test_a_memory_is_its_owners_alone(person: Person) -> None:
     await person.shoot("memory-of-another")
 
 
-async def test_forgetting_asks_once_and_then_deletes(person: Person) -> None:
+async def test_forgetting_asks_for_confirmation_and_then_deletes(person: Person) -> None:
     await person.say("/memory add My desk is on the third floor")
     await expect(person.private).to_contain_text("I will remember")
     await person.say("/memory forget desk")
@@ -74,7 +74,7 @@ async def test_forgetting_asks_once_and_then_deletes(person: Person) -> None:
     await person.shoot("forgotten")
 
 
-async def test_who_has_slack_in_chinese_is_spoken_to_in_chinese(person: Person) -> None:
+async def test_a_person_with_slack_in_chinese_is_answered_in_chinese(person: Person) -> None:
     await person.become(CHO)
     await person.go("D0CHO")
     await person.say("请写一个文件 plan.md：买牛奶")
@@ -103,7 +103,7 @@ async def test_an_answer_is_streamed_live_and_can_be_stopped(person: Person) -> 
     await expect(person.answer).to_contain_text("You are welcome")
 
 
-async def test_the_page_serves_narrow_windows_and_dark_rooms(person: Person) -> None:
+async def test_the_page_fits_a_narrow_window_in_dark_mode(person: Person) -> None:
     await person.page.emulate_media(color_scheme="dark")
     await person.page.set_viewport_size({"width": 390, "height": 844})
     await person.say("@hermes please post “dinner is ready” in #general")

@@ -1,4 +1,4 @@
-"""What an answer looks like in Slack: whole, in order, harmless, and with the status put right."""
+"""Answers in Slack are complete and in order, notify nobody, and reset the status."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def words(slack: SlackWithHermes, root: str) -> str:
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_forty_five_thousand_characters_arrive_whole(slack: SlackWithHermes, streams: bool) -> None:
+async def test_45_000_characters_arrive_completely_in_order(slack: SlackWithHermes, streams: bool) -> None:
     slack.sim.switches.streams_enabled = streams
     whole = "\n".join(LINES)
     assert len(whole) > 45_000
@@ -27,7 +27,7 @@ async def test_forty_five_thousand_characters_arrive_whole(slack: SlackWithHerme
     assert words(slack, root) == " ".join(whole.split())
 
 
-async def test_code_fences_are_closed_and_opened_again_at_each_seam(slack: SlackWithHermes) -> None:
+async def test_a_code_block_over_several_messages_is_closed_and_reopened_in_each(slack: SlackWithHermes) -> None:
     code = "\n".join(f"value_{n} = compute({n})" for n in range(1_500))
     slack.model.reply(text(f"Here:\n\n```python\n{code}\n```\n\nThat is all.", chunks=40))
     root = await slack.mention("write it")
@@ -39,7 +39,7 @@ async def test_code_fences_are_closed_and_opened_again_at_each_seam(slack: Slack
     assert shown == code.splitlines()
 
 
-async def test_nobody_is_pinged_by_a_model(slack: SlackWithHermes) -> None:
+async def test_mentions_in_model_text_notify_nobody_in_a_reply(slack: SlackWithHermes) -> None:
     slack.model.reply(text("Hey <!channel> and <!here|here>, @everyone: <!subteam^S1> look."))
     root = await slack.mention("say hello")
     await slack.answer(root)
@@ -47,7 +47,7 @@ async def test_nobody_is_pinged_by_a_model(slack: SlackWithHermes) -> None:
     assert not any("<!channel" in s or "<!here" in s or "<!subteam" in s or "@everyone" in s for s in sent)
 
 
-async def test_without_streams_the_message_grows_by_edits(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_without_streams_the_reply_is_edited(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.sim.switches.streams_enabled = False
     gate = fake_tools.hold("look")
     slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
@@ -60,7 +60,9 @@ async def test_without_streams_the_message_grows_by_edits(slack: SlackWithHermes
     assert len([m for m in slack.sim.thread(GENERAL, root) if m.user == HERMES]) == 1
 
 
-async def test_a_sign_is_shown_at_once_and_never_left(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_the_status_is_shown_during_a_turn_and_reset_after_it(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     gate = fake_tools.hold("look")
     slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
     root = await slack.mention("look")
@@ -71,7 +73,7 @@ async def test_a_sign_is_shown_at_once_and_never_left(slack: SlackWithHermes, fa
     await slack.status(root, "active")
 
 
-async def test_a_thread_of_a_direct_message_works_like_any(start: Start) -> None:
+async def test_each_thread_of_a_dm_has_its_own_context(start: Start) -> None:
     slack = await start()
     root = await slack.say("hello", channel="D0ANA")
     await slack.answer(root, channel="D0ANA")
@@ -84,6 +86,6 @@ async def test_a_thread_of_a_direct_message_works_like_any(start: Start) -> None
     await slack.status(root, "active", channel="D0ANA")
 
 
-async def test_a_group_direct_message_is_answered_when_mentioned(slack: SlackWithHermes) -> None:
+async def test_a_mention_in_a_group_dm_is_answered(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello", ANA, channel="G0TRIO")
     assert await slack.answer(root, channel="G0TRIO")

@@ -1,4 +1,4 @@
-"""Nothing risky happens without a yes from a person who may give it, to exactly the call that was shown."""
+"""A risky call runs only after an allowed person approves exactly the call that the card shows."""
 
 import pytest
 
@@ -16,7 +16,9 @@ TWO_OF_THREE = {
 }
 
 
-async def test_a_card_shows_the_exact_call_and_a_yes_runs_it(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_card_shows_the_exact_call_and_an_approval_runs_it(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     slack.model.reply(calls(DEPLOY), text("Deployed."))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -36,7 +38,9 @@ async def test_a_card_shows_the_exact_call_and_a_yes_runs_it(slack: SlackWithHer
     assert len(slack.model.requests) == 2
 
 
-async def test_a_no_is_told_to_the_model_and_nothing_runs(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_denial_is_reported_to_the_model_and_nothing_runs(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     slack.model.reply(calls(DEPLOY), text("As you wish."))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -47,7 +51,9 @@ async def test_a_no_is_told_to_the_model_and_nothing_runs(slack: SlackWithHermes
     assert fake_tools.started == []
 
 
-async def test_the_wrong_person_is_told_so_and_changes_nothing(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_click_by_someone_who_is_not_an_approver_changes_nothing(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     slack.model.reply(calls(DEPLOY))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -60,7 +66,7 @@ async def test_the_wrong_person_is_told_so_and_changes_nothing(slack: SlackWithH
 
 
 @pytest.mark.parametrize("action", ["hermes_run_again", "hermes_worked", "hermes_skip"])
-async def test_a_button_of_the_other_kind_of_card_approves_nothing(
+async def test_a_button_of_the_other_card_kind_approves_nothing(
     slack: SlackWithHermes, fake_tools: FakeTools, action: str
 ) -> None:
     slack.model.reply(calls(DEPLOY), text("Deployed."))
@@ -103,7 +109,7 @@ async def test_two_cards_decide_independently(slack: SlackWithHermes, fake_tools
     assert "deploy blog 1: done" in second
 
 
-async def test_two_must_agree_and_whoever_asked_does_not_count(start: Start, fake_tools: FakeTools) -> None:
+async def test_with_not_requester_two_other_people_must_approve(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(**TWO_OF_THREE)
     slack.model.reply(calls(DEPLOY), text("Deployed."))
     root = await slack.mention("deploy the shop")
@@ -121,7 +127,7 @@ async def test_two_must_agree_and_whoever_asked_does_not_count(start: Start, fak
     assert fake_tools.finished == ["deploy shop 7"]
 
 
-async def test_one_no_beats_any_number_of_votes_and_the_requester_may_always_say_it(
+async def test_one_denial_ends_the_approval_and_the_requester_can_always_deny(
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start(**TWO_OF_THREE)
@@ -135,7 +141,7 @@ async def test_one_no_beats_any_number_of_votes_and_the_requester_may_always_say
     assert fake_tools.started == []
 
 
-async def test_a_role_with_too_few_people_is_refused_at_once_with_the_reason(start: Start) -> None:
+async def test_a_call_with_too_few_possible_approvers_fails_at_once_with_the_reason(start: Start) -> None:
     slack = await start(
         roles={"lead": ["U0BEN"]},
         tools={"deploy": {"approvers": "role:lead", "quorum": 2}, "label": {"approvers": "role:nobody"}},
@@ -149,7 +155,7 @@ async def test_a_role_with_too_few_people_is_refused_at_once_with_the_reason(sta
     assert slack.cards(root) == []
 
 
-async def test_expiry_is_told_as_expiry_and_a_late_click_runs_nothing(
+async def test_an_expired_approval_is_reported_as_expired_and_a_late_click_runs_nothing(
     start: Start, clock: Clock, fake_tools: FakeTools
 ) -> None:
     slack = await start()
@@ -166,7 +172,7 @@ async def test_expiry_is_told_as_expiry_and_a_late_click_runs_nothing(
     assert fake_tools.started == []
 
 
-async def test_what_expired_while_the_bot_was_away_is_settled_at_start(start: Start, clock: Clock) -> None:
+async def test_an_approval_that_expired_during_downtime_is_closed_at_start(start: Start, clock: Clock) -> None:
     slack = await start()
     slack.model.reply(calls(DEPLOY), text("Nobody decided."))
     root = await slack.mention("deploy the shop")
@@ -178,7 +184,7 @@ async def test_what_expired_while_the_bot_was_away_is_settled_at_start(start: St
     assert await slack.answer(root, lambda said: "Nobody decided." in said)
 
 
-async def test_a_card_outlives_a_restart(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_card_works_after_a_restart(start: Start, fake_tools: FakeTools) -> None:
     slack = await start()
     slack.model.reply(calls(DEPLOY), text("Deployed."))
     root = await slack.mention("deploy the shop")
@@ -192,7 +198,9 @@ async def test_a_card_outlives_a_restart(start: Start, fake_tools: FakeTools) ->
     assert len(slack.cards(root)) == 1
 
 
-async def test_a_tool_that_was_forbidden_meanwhile_does_not_run(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_tool_that_was_denied_in_the_configuration_since_does_not_run(
+    start: Start, fake_tools: FakeTools
+) -> None:
     slack = await start()
     slack.model.reply(calls(DEPLOY), text("Not any more."))
     root = await slack.mention("deploy the shop")
@@ -206,7 +214,7 @@ async def test_a_tool_that_was_forbidden_meanwhile_does_not_run(start: Start, fa
     assert fake_tools.started == []
 
 
-async def test_who_is_no_approver_any_more_cannot_decide_an_old_card(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_former_approver_cannot_approve_an_old_card(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(tools={"deploy": {"approvers": [BEN, CHO]}})
     slack.model.reply(calls(DEPLOY), text("Deployed."))
     root = await slack.mention("deploy the shop")
@@ -220,7 +228,7 @@ async def test_who_is_no_approver_any_more_cannot_decide_an_old_card(start: Star
     assert fake_tools.finished == ["deploy shop 7"]
 
 
-async def test_another_person_is_served_while_a_card_is_open_and_the_asker_gets_the_outcome(
+async def test_another_person_is_answered_while_a_card_is_open_and_the_requester_gets_the_outcome(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     slack.model.reply(calls(DEPLOY), text("Hello Ben."), text("Deployed, Ana."))
@@ -257,7 +265,7 @@ async def test_a_message_is_answered_while_a_card_is_open_and_the_outcome_follow
     assert fake_tools.finished == ["deploy shop 7"]
 
 
-async def test_a_button_of_an_older_version_gets_plain_words(slack: SlackWithHermes) -> None:
+async def test_a_click_on_a_button_of_an_older_version_is_explained(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(DEPLOY))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)

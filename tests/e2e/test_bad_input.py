@@ -1,4 +1,4 @@
-"""Bad input gets an answer or a plain word: never a crash, nothing lost."""
+"""Unusual messages, events and arguments are answered without a crash."""
 
 import pytest
 
@@ -10,7 +10,7 @@ PLACE = {"channel": GENERAL, "channel_type": "channel", "user": ANA}
 
 
 async def sent(slack: SlackWithHermes, said: str) -> str:
-    """Let a message arrive that the simulator's own keyboard would not type."""
+    """Send a message event that the simulator's `say` would not produce."""
     ts = f"{float(await slack.say('before')) + 0.0001:.6f}"
     await slack.sim.send_event("message", **PLACE, text=said, ts=ts, event_ts=ts)
     return ts
@@ -27,7 +27,7 @@ async def sent(slack: SlackWithHermes, said: str) -> str:
     ],
     ids=["emoji", "empty", "nul", "long", "signs"],
 )
-async def test_odd_texts_are_answered(slack: SlackWithHermes, said: str, seen: str) -> None:
+async def test_unusual_texts_are_answered(slack: SlackWithHermes, said: str, seen: str) -> None:
     if len(said) > 12_000:
         slack.model.default = text("That is long.")
     root = await slack.mention(said)
@@ -48,7 +48,7 @@ async def test_a_lone_surrogate_is_answered(slack: SlackWithHermes) -> None:
     assert "half \ufffd sign" in slack.prompt()
 
 
-async def test_event_types_that_nobody_knows_are_acknowledged(slack: SlackWithHermes) -> None:
+async def test_unknown_and_malformed_events_are_acknowledged(slack: SlackWithHermes) -> None:
     await slack.sim.send_event("something_new", channel=GENERAL, odd={"a": [1, None]})
     await slack.sim.send_event("message", channel=GENERAL)
     await slack.sim.send_event("message", **PLACE, text=None, ts=5, thread_ts=["x"])
@@ -67,7 +67,7 @@ async def test_joins_are_not_answered(slack: SlackWithHermes) -> None:
     assert len(slack.model.requests) == 1
 
 
-async def test_nearly_json_is_repaired_and_then_asks(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_repaired_arguments_need_an_approval(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.model.reply(calls(("label", "{'name': 'fragile',")), text("Labelled."))
     root = await slack.mention("label it")
     [card] = await slack.open_cards(root)
@@ -77,7 +77,7 @@ async def test_nearly_json_is_repaired_and_then_asks(slack: SlackWithHermes, fak
     assert fake_tools.finished == ["label fragile"]
 
 
-async def test_hopeless_arguments_and_unknown_tools_are_explained_to_the_model(slack: SlackWithHermes) -> None:
+async def test_unusable_arguments_and_unknown_tools_are_explained_to_the_model(slack: SlackWithHermes) -> None:
     slack.model.reply(
         calls(("look", "what?"), ("look", {"att": 1}), ("lok", {})),
         calls(("look", {"at": "it"})),
@@ -91,7 +91,7 @@ async def test_hopeless_arguments_and_unknown_tools_are_explained_to_the_model(s
     assert "Did you mean look" in third
 
 
-async def test_a_tool_that_breaks_shows_no_trace(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_tool_that_raises_shows_no_traceback(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     fake_tools.broken = True
     slack.model.reply(calls(("look", {"at": "it"})), text("It did not work."))
     root = await slack.mention("look at it")
@@ -101,7 +101,7 @@ async def test_a_tool_that_breaks_shows_no_trace(slack: SlackWithHermes, fake_to
     assert "fake_tools.py" not in slack.prompt()
 
 
-async def test_arguments_without_end_are_explained_to_the_model(slack: SlackWithHermes) -> None:
+async def test_very_deep_arguments_are_explained_to_the_model(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(("look", '{"at": ' * 5000 + "1" + "}" * 5000)), text("I give up."))
     root = await slack.mention("look deep")
     assert "I give up." in await slack.answer(root)

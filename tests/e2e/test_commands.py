@@ -1,4 +1,4 @@
-"""Slash commands and the words for threads: answered to the one who asked, in their language."""
+"""Slash commands and thread commands are answered to their author in their language."""
 
 import pytest
 
@@ -36,7 +36,7 @@ async def test_help_status_tools_and_new_are_answered(slack: SlackWithHermes) ->
     assert say("command.status_none", "en") in (await slack.sim.command(BEN, GENERAL, "/hermes", "status")).text
 
 
-async def test_hermes_speaks_chinese_with_those_who_do(slack: SlackWithHermes) -> None:
+async def test_people_with_a_chinese_locale_are_answered_in_chinese(slack: SlackWithHermes) -> None:
     assert "如何使用 Hermes" in (await slack.sim.command(CHO, GENERAL, "/hermes", "help")).text
     assert "我会记住" in await memory(slack, "add 我喜欢绿茶", CHO)
     assert "绿茶" in await memory(slack, "search 绿茶", CHO)
@@ -50,7 +50,7 @@ async def test_hermes_speaks_chinese_with_those_who_do(slack: SlackWithHermes) -
     await slack.card_closed(card, "已被")
 
 
-async def test_an_ephemeral_message_to_someone_never_seen_is_in_their_language(slack: SlackWithHermes) -> None:
+async def test_an_ephemeral_message_to_an_unknown_person_is_in_their_language(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(("deploy", {"service": "shop"})))
     root = await slack.mention("deploy")
     [card] = await slack.open_cards(root)
@@ -58,7 +58,7 @@ async def test_an_ephemeral_message_to_someone_never_seen_is_in_their_language(s
     await slack.ephemeral(CHO, say("approval.not_yours", "zh-CN"))
 
 
-async def test_a_command_is_answered_though_slack_does_not_say_who_asks(slack: SlackWithHermes) -> None:
+async def test_a_command_is_answered_although_the_lookup_of_its_author_fails(slack: SlackWithHermes) -> None:
     await slack.sim.fail_next("users.info", error="fatal_error", count=20)
     answer = await slack.sim.command(ANA, GENERAL, "/memory", "list")
     assert say("access.unknown", "en") in answer.text
@@ -82,7 +82,7 @@ async def test_two_people_keep_their_memories_apart(slack: SlackWithHermes) -> N
     assert "window" not in slack.prompt(1)
 
 
-async def test_a_memory_is_edited_and_forgotten_after_one_question(slack: SlackWithHermes) -> None:
+async def test_a_memory_is_edited_and_is_deleted_after_one_confirmation(slack: SlackWithHermes) -> None:
     await memory(slack, "add My desk is by the window")
     ident = (await memory(slack, "list")).split("`")[1]
     assert "Changed: My desk is by the door" in await memory(slack, f"edit {ident} My desk is by the door")
@@ -101,7 +101,7 @@ async def test_a_memory_is_edited_and_forgotten_after_one_question(slack: SlackW
     assert say("memory.list.none", "en") in await memory(slack, "list")
 
 
-async def test_a_memory_is_kept_as_it_was_typed(slack: SlackWithHermes) -> None:
+async def test_a_memory_is_stored_as_it_was_typed(slack: SlackWithHermes) -> None:
     await slack.mention("hello", BEN)
     await slack.until(lambda: slack.model.requests and slack.hermes.runner.busy == 0)
     assert "R&D <at> noon with @ben" in await memory(slack, "add R&D <at> noon with <@U0BEN>")
@@ -110,7 +110,7 @@ async def test_a_memory_is_kept_as_it_was_typed(slack: SlackWithHermes) -> None:
     assert slack.said(root) == []
 
 
-async def test_in_a_thread_memory_is_an_ephemeral_message_with_working_buttons(slack: SlackWithHermes) -> None:
+async def test_the_memory_command_in_a_thread_answers_with_ephemeral_buttons_that_work(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.mention("!memory add My tea is green", thread=root)
@@ -125,7 +125,7 @@ async def test_in_a_thread_memory_is_an_ephemeral_message_with_working_buttons(s
     assert len(slack.model.requests) == 1
 
 
-async def test_new_begins_a_conversation_that_knows_nothing_of_the_old(slack: SlackWithHermes) -> None:
+async def test_new_starts_a_conversation_without_the_old_context(slack: SlackWithHermes) -> None:
     root = await slack.mention("my colour is teal")
     await slack.answer(root)
     await slack.mention("!new", thread=root)
@@ -135,7 +135,7 @@ async def test_new_begins_a_conversation_that_knows_nothing_of_the_old(slack: Sl
     assert "teal" not in slack.prompt()
 
 
-async def test_what_follows_new_is_the_first_message_of_the_new_conversation(slack: SlackWithHermes) -> None:
+async def test_text_after_new_is_the_first_message_of_the_new_conversation(slack: SlackWithHermes) -> None:
     root = await slack.mention("my colour is teal")
     await slack.answer(root)
     await slack.mention("！new which colour?", thread=root)
@@ -144,7 +144,9 @@ async def test_what_follows_new_is_the_first_message_of_the_new_conversation(sla
     assert "teal" not in slack.prompt()
 
 
-async def test_new_during_a_turn_ends_it_and_answers_what_waits(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_new_during_a_turn_ends_it_and_answers_waiting_messages(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     gate = Gate()
     slack.model.reply(text("old").behind(gate), text("New answer."))
     root = await slack.mention("hello")
@@ -155,7 +157,7 @@ async def test_new_during_a_turn_ends_it_and_answers_what_waits(slack: SlackWith
     assert "hello" not in slack.prompt()
 
 
-async def test_the_words_for_threads_are_answered(slack: SlackWithHermes) -> None:
+async def test_thread_commands_are_answered(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.mention("!status", thread=root)
@@ -167,7 +169,7 @@ async def test_the_words_for_threads_are_answered(slack: SlackWithHermes) -> Non
 
 
 @pytest.mark.parametrize("address", ["<@U0HERMES>:!stop", "<@U0HERMES>：！stop", "<@U0HERMES>, !stop"])
-async def test_a_word_is_known_behind_any_colon(slack: SlackWithHermes, address: str) -> None:
+async def test_a_thread_command_is_recognized_after_any_punctuation(slack: SlackWithHermes, address: str) -> None:
     gate = Gate()
     slack.model.reply(text("never").behind(gate))
     root = await slack.mention("hello")
@@ -176,7 +178,7 @@ async def test_a_word_is_known_behind_any_colon(slack: SlackWithHermes, address:
     assert "Stopped by ana" in str(await slack.answer(root))
 
 
-async def test_two_commands_at_once_are_answered_once_each(slack: SlackWithHermes) -> None:
+async def test_commands_sent_at_once_are_answered_once_each(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     for _ in range(6):

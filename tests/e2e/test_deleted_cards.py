@@ -1,4 +1,4 @@
-"""Cards that someone deleted: an open question is asked again, a settled one is owed no more."""
+"""A deleted approval card is posted again only if its approval is still open."""
 
 from storage import approvals, sessions
 from storage.database import Tx
@@ -13,12 +13,12 @@ TEAM = "T0SIM"
 
 
 def unshown(tx: Tx) -> list[Approval]:
-    """Return the cards that Hermes still wants to bring up to date."""
+    """Return the approvals whose cards Hermes still has to update."""
     [session] = sessions.of_place(tx, TEAM, GENERAL, ANA)
     return approvals.with_outdated_card(tx, session.id, TEAM)
 
 
-async def test_a_settled_card_that_is_gone_is_owed_no_more(slack: SlackWithHermes) -> None:
+async def test_a_deleted_card_of_a_closed_approval_is_not_posted_again(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(DEPLOY))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -29,7 +29,9 @@ async def test_a_settled_card_that_is_gone_is_owed_no_more(slack: SlackWithHerme
     assert await slack.hermes.db.read(unshown) == []
 
 
-async def test_an_open_card_that_is_gone_is_posted_anew_with_its_votes(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_deleted_card_of_an_open_approval_is_posted_again_with_its_votes(
+    start: Start, fake_tools: FakeTools
+) -> None:
     slack = await start(**TWO_OF_THREE)
     slack.model.reply(calls(DEPLOY), text("Deployed."))
     root = await slack.mention("deploy the shop")

@@ -1,4 +1,4 @@
-"""A question that is deleted takes its own open cards with it, and nobody else's."""
+"""Deleting a question withdraws its own open cards and no others."""
 
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
@@ -17,7 +17,7 @@ async def withdrawn(slack: SlackWithHermes, ts: str) -> None:
 
 
 async def parked_behind(slack: SlackWithHermes) -> tuple[str, str, str]:
-    """Leave Ana's card open while Ben was answered; return the root, Ben's message and the card."""
+    """Answer Ben while Ana's card is open; return the root, Ben's message and the card."""
     slack.model.reply(calls(DEPLOY), text("Hello Ben."))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -26,7 +26,7 @@ async def parked_behind(slack: SlackWithHermes) -> tuple[str, str, str]:
     return root, bens, card.ts
 
 
-async def test_an_answered_message_that_is_deleted_leaves_the_cards_of_others_open(
+async def test_deleting_an_answered_message_leaves_other_peoples_cards_open(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     root, bens, card = await parked_behind(slack)
@@ -41,7 +41,7 @@ async def test_an_answered_message_that_is_deleted_leaves_the_cards_of_others_op
     assert fake_tools.finished == ["deploy shop 7"]
 
 
-async def test_a_deleted_question_withdraws_its_card_though_another_was_answered_since(
+async def test_deleting_a_question_withdraws_its_card_after_another_was_answered(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     root, _, card = await parked_behind(slack)
@@ -49,13 +49,13 @@ async def test_a_deleted_question_withdraws_its_card_though_another_was_answered
     await withdrawn(slack, card)
     await slack.until(lambda: slack.hermes.runner.busy == 0)
     assert fake_tools.started == []
-    assert len(slack.model.requests) == 2, "nobody is told of what they took back"
+    assert len(slack.model.requests) == 2, "a deleted question gets no answer"
     await slack.mention("what is open?", BEN, thread=root)
     await slack.answer(root, lambda said: len(said) > 1)
     assert "withdrawn" in str(slack.model.requests[-1]["messages"])
 
 
-async def test_a_question_deleted_while_another_is_answered_withdraws_only_its_own_card(
+async def test_deleting_a_question_during_another_turn_withdraws_only_its_own_card(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = Gate()
@@ -71,7 +71,7 @@ async def test_a_question_deleted_while_another_is_answered_withdraws_only_its_o
     assert fake_tools.started == []
 
 
-async def test_a_message_deleted_while_it_is_answered_leaves_an_older_card_open(
+async def test_deleting_a_message_during_its_turn_leaves_an_older_card_open(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = Gate()
@@ -105,7 +105,7 @@ async def test_all_cards_of_a_deleted_question_are_withdrawn_votes_or_not(start:
     assert len(slack.model.requests) == 1
 
 
-async def test_a_question_deleted_while_its_approved_call_runs_asks_what_became_of_it(
+async def test_deleting_a_question_while_its_approved_call_runs_asks_about_the_outcome(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("deploy")
@@ -121,7 +121,9 @@ async def test_a_question_deleted_while_its_approved_call_runs_asks_what_became_
     assert len(slack.model.requests) == 2
 
 
-async def test_a_doubt_outlives_the_question_that_is_deleted(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_card_about_an_uncertain_call_remains_after_its_question_is_deleted(
+    start: Start, fake_tools: FakeTools
+) -> None:
     slack = await start(tools={"deploy": {"risk": "allow", "timeout_s": 0.3}})
     fake_tools.hold("deploy")
     slack.model.reply(calls(DEPLOY))
@@ -135,9 +137,7 @@ async def test_a_doubt_outlives_the_question_that_is_deleted(start: Start, fake_
     assert len(slack.model.requests) == 1
 
 
-async def test_a_deleted_question_whose_process_ended_is_withdrawn_by_the_next(
-    start: Start, fake_tools: FakeTools
-) -> None:
+async def test_deleting_a_question_withdraws_its_card_after_a_restart(start: Start, fake_tools: FakeTools) -> None:
     slack = await start()
     root, _, card = await parked_behind(slack)
     await slack.stop()
@@ -147,7 +147,7 @@ async def test_a_deleted_question_whose_process_ended_is_withdrawn_by_the_next(
     assert fake_tools.started == []
 
 
-async def test_a_turn_that_goes_on_is_stopped_by_its_own_question_only(slack: SlackWithHermes) -> None:
+async def test_a_resumed_turn_is_stopped_only_by_deleting_its_own_question(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(calls(DEPLOY), text("Hello Ben."), text("never").behind(gate))
     root = await slack.mention("deploy the shop")
@@ -164,7 +164,7 @@ async def test_a_turn_that_goes_on_is_stopped_by_its_own_question_only(slack: Sl
     await slack.until(lambda: slack.hermes.runner.busy == 0)
 
 
-async def test_each_question_takes_its_own_card_and_the_last_one_ends_the_waiting(
+async def test_deleting_the_last_question_with_a_card_resets_the_status(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     slack.model.reply(calls(DEPLOY), calls(("deploy", {"service": "web"})), text("never"))

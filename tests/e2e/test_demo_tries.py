@@ -1,4 +1,4 @@
-"""Every sentence that the demonstration model suggests has its effect in a real bot, in both languages."""
+"""Every sentence that the demonstration model suggests works with a real bot, in both languages."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from bot.simulator.demo_model.demo_replies import TRIES
 from bot.simulator.server import Simulator
 from tests.e2e.slack_with_hermes import ANA, CHO, GENERAL, SlackWithHermes
 
-# What the thread says afterwards, by the English sentence; some tries wait for an approval before that.
+# The reply in both languages, by the English sentence; some sentences need an approval first.
 ANSWERS = {
     "What time is it in Tokyo?": ("In Asia/Tokyo it is", "Asia/Tokyo 现在是"),
     "Give me a long answer": ("It is over.", "结束。"),
@@ -40,7 +40,9 @@ async def slack(sim: Simulator, tmp_path: Path) -> AsyncIterator[SlackWithHermes
 
 
 @pytest.mark.parametrize(("language", "user"), [(0, ANA), (1, CHO)], ids=["English", "Chinese"])
-async def test_each_try_has_its_effect(language: int, user: str, slack: SlackWithHermes, tmp_path: Path) -> None:
+async def test_each_suggested_sentence_has_its_effect(
+    language: int, user: str, slack: SlackWithHermes, tmp_path: Path
+) -> None:
     for sentences in TRIES:
         root = await slack.mention(sentences[language], user)
         if sentences[0] in NEED_APPROVAL:

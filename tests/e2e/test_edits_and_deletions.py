@@ -1,4 +1,4 @@
-"""People change their minds: edits and deletes of what waits, of what is being answered, and of what is past."""
+"""Edits and deletions of messages that wait, are being answered, or were answered."""
 
 from tests.e2e.fake_tools import FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
@@ -15,9 +15,7 @@ async def busy(slack: SlackWithHermes, fake_tools: FakeTools) -> tuple[str, Gate
     return root, gate
 
 
-async def test_an_edit_of_a_waiting_message_applies_before_it_is_read(
-    slack: SlackWithHermes, fake_tools: FakeTools
-) -> None:
+async def test_an_edited_waiting_message_is_read_in_its_new_form(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     root, gate = await busy(slack, fake_tools)
     waiting = await slack.mention("buy ten", BEN, thread=root)
     await slack.sim.edit(BEN, GENERAL, waiting, "@hermes buy two")
@@ -64,9 +62,7 @@ async def test_deleting_the_message_being_answered_stops_the_turn(
     assert fake_tools.finished == []
 
 
-async def test_a_question_that_is_deleted_withdraws_its_open_card(
-    slack: SlackWithHermes, fake_tools: FakeTools
-) -> None:
+async def test_deleting_a_question_withdraws_its_open_card(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.model.reply(calls(("deploy", {"service": "shop"})), text("never"))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -76,7 +72,7 @@ async def test_a_question_that_is_deleted_withdraws_its_open_card(
     assert fake_tools.started == []
 
 
-async def test_a_root_with_replies_that_is_deleted_stops_too(slack: SlackWithHermes) -> None:
+async def test_deleting_a_root_with_replies_stops_the_turn(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("one two three four five six seven eight", chunks=8).behind(gate, after=4))
     root = await slack.mention("count")
@@ -86,7 +82,7 @@ async def test_a_root_with_replies_that_is_deleted_stops_too(slack: SlackWithHer
     await slack.until(lambda: slack.model.dropped == 1)
 
 
-async def test_changes_of_older_messages_are_a_note_for_the_next_turn(slack: SlackWithHermes) -> None:
+async def test_changes_of_older_messages_are_reported_in_the_next_turn(slack: SlackWithHermes) -> None:
     root = await slack.mention("we are ten people")
     await slack.answer(root)
     second = await slack.mention("and two dogs", thread=root)

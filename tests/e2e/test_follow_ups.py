@@ -1,4 +1,4 @@
-"""Who is answered without a mention, and what Hermes knows of a thread that it comes into."""
+"""Which messages are answered without a mention, and what Hermes reads of an existing thread."""
 
 import pytest
 
@@ -8,14 +8,14 @@ from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, SlackWithHermes
 from tests.fakes.model_scripts import text
 
 
-async def test_alone_with_hermes_a_person_needs_no_mention(slack: SlackWithHermes) -> None:
+async def test_a_person_alone_with_hermes_needs_no_mention(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.say("and you?", thread=root)
     assert len(await slack.answer(root, lambda said: len(said) == 2)) == 2
 
 
-async def test_once_another_person_is_there_only_a_mention_is_answered(slack: SlackWithHermes) -> None:
+async def test_with_two_people_in_the_thread_only_mentions_are_answered(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.say("I am here too", BEN, thread=root)
@@ -29,7 +29,7 @@ async def test_once_another_person_is_there_only_a_mention_is_answered(slack: Sl
 
 
 @pytest.mark.parametrize(("mode", "answers"), [("all", 2), ("mention", 1)])
-async def test_the_operator_may_ask_for_all_or_mentions_only(start: Start, mode: str, answers: int) -> None:
+async def test_follow_ups_can_be_set_to_all_or_mentions_only(start: Start, mode: str, answers: int) -> None:
     slack = await start(session={"follow_ups": mode})
     root = await slack.mention("hello")
     await slack.answer(root)
@@ -41,7 +41,7 @@ async def test_the_operator_may_ask_for_all_or_mentions_only(start: Start, mode:
     assert len(slack.model.requests) == answers + 1
 
 
-async def test_a_message_that_names_someone_else_is_for_them(slack: SlackWithHermes) -> None:
+async def test_a_message_that_mentions_someone_else_is_not_answered(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.say("<@U0BEN> what do you think?", thread=root)
@@ -65,7 +65,7 @@ async def test_an_existing_thread_is_read_once_with_its_authors(slack: SlackWith
     assert len(slack.sim.calls("conversations.replies")) == 1
 
 
-async def test_of_a_long_thread_the_top_is_read_as_well_as_the_end(slack: SlackWithHermes) -> None:
+async def test_of_a_long_existing_thread_the_first_and_the_latest_messages_are_read(slack: SlackWithHermes) -> None:
     root = await slack.say("The printer on the third floor is broken", BEN)
     for n in range(60):
         await slack.say(f"remark-{n}-", BEN, thread=root)
@@ -77,7 +77,7 @@ async def test_of_a_long_thread_the_top_is_read_as_well_as_the_end(slack: SlackW
     assert seen.index("third floor") < seen.index("(11 messages of this thread") < seen.index("remark-11-")
 
 
-async def test_of_a_thread_from_before_the_own_words_are_known_as_hermes(start: Start) -> None:
+async def test_in_an_existing_thread_earlier_replies_are_recognized_as_from_hermes(start: Start) -> None:
     slack = await start()
     slack.model.reply(text("I am the first answer."))
     root = await slack.mention("hello")
@@ -94,7 +94,7 @@ async def test_of_a_thread_from_before_the_own_words_are_known_as_hermes(start: 
     await slack.answer(root, lambda said: len(said) == 3)
 
 
-async def test_after_new_the_other_people_of_the_thread_are_still_there(slack: SlackWithHermes) -> None:
+async def test_after_new_the_other_people_of_the_thread_still_count(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.say("I am here too", BEN, thread=root)
     await slack.mention("!new", thread=root)
@@ -106,7 +106,7 @@ async def test_after_new_the_other_people_of_the_thread_are_still_there(slack: S
     assert len(slack.model.requests) == 2
 
 
-async def test_a_thread_that_cannot_be_read_is_no_reason_for_silence(slack: SlackWithHermes) -> None:
+async def test_a_mention_is_answered_although_the_thread_cannot_be_read(slack: SlackWithHermes) -> None:
     root = await slack.say("lunch at noon?", BEN)
     await slack.sim.fail_next("conversations.replies", error="missing_scope", count=5)
     await slack.mention("what was agreed?", thread=root)
@@ -114,7 +114,7 @@ async def test_a_thread_that_cannot_be_read_is_no_reason_for_silence(slack: Slac
     assert "could not be read" in slack.prompt()
 
 
-async def test_names_links_and_signs_are_readable(slack: SlackWithHermes) -> None:
+async def test_names_links_and_special_characters_are_readable_for_the_model(slack: SlackWithHermes) -> None:
     root = await slack.mention("ask <@U0BEN> whether 1 < 2 & see https://example.com/a?b=1&c=2 in <#C0GENERAL|general>")
     await slack.answer(root)
     seen = slack.prompt()

@@ -1,4 +1,4 @@
-"""Who is heard: people of the workspace by default, nobody else unless the operator says so."""
+"""Access: members of the workspace by default; guests, external people and others as configured."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
 @pytest.mark.parametrize(
     ("user", "channel"), [(GUEST, GENERAL), (STRANGER, SHARED), (GUEST, "D0GUEST"), (STRANGER, "D0EXT")]
 )
-async def test_guests_and_outside_people_are_refused_with_a_reason(
+async def test_guests_and_external_people_are_refused_with_a_reason(
     slack: SlackWithHermes, user: str, channel: str
 ) -> None:
     root = await slack.mention("hello", user, channel=channel)
@@ -28,7 +28,7 @@ async def test_guests_and_outside_people_are_refused_with_a_reason(
     assert slack.said(root, channel) == []
 
 
-async def test_the_operator_may_let_them_in(start: Start) -> None:
+async def test_guests_and_external_people_can_be_allowed(start: Start) -> None:
     slack = await start(access={"guests": "allow", "external": "allow"})
     root = await slack.mention("hello", GUEST)
     assert await slack.answer(root)
@@ -36,7 +36,7 @@ async def test_the_operator_may_let_them_in(start: Start) -> None:
     assert await slack.answer(root, channel=SHARED)
 
 
-async def test_an_allow_list_lets_only_those_people_in(start: Start) -> None:
+async def test_an_allow_list_of_people_admits_only_them(start: Start) -> None:
     slack = await start(access={"users": [ANA]})
     root = await slack.mention("hello", BEN)
     await slack.ephemeral(BEN, say("access.refused", "en"))
@@ -44,7 +44,7 @@ async def test_an_allow_list_lets_only_those_people_in(start: Start) -> None:
     assert len(await slack.answer(root)) == 1
 
 
-async def test_an_allow_list_of_channels_is_kept(start: Start) -> None:
+async def test_an_allow_list_of_channels_admits_only_them(start: Start) -> None:
     slack = await start(access={"channels": ["G0PRIVATE"]})
     await slack.mention("hello")
     await slack.ephemeral(ANA, say("access.refused", "en"))
@@ -53,7 +53,7 @@ async def test_an_allow_list_of_channels_is_kept(start: Start) -> None:
     assert len(slack.model.requests) == 1
 
 
-async def test_another_bot_never_opens_a_turn(slack: SlackWithHermes) -> None:
+async def test_another_bots_mention_starts_no_turn(slack: SlackWithHermes) -> None:
     root = await slack.sim.bot_says(GENERAL, "<@U0HERMES> hello, fellow bot")
     await slack.mention("hello")
     await slack.sim.wait_settled()
@@ -61,7 +61,7 @@ async def test_another_bot_never_opens_a_turn(slack: SlackWithHermes) -> None:
     assert slack.said(root) == []
 
 
-async def test_what_another_bot_says_is_context_and_no_company(slack: SlackWithHermes) -> None:
+async def test_another_bots_messages_are_context_but_it_is_not_a_participant(slack: SlackWithHermes) -> None:
     root = await slack.mention("watch the build")
     await slack.answer(root)
     await slack.sim.bot_says(GENERAL, "build 17 is red", thread_ts=root)
@@ -74,7 +74,7 @@ async def test_what_another_bot_says_is_context_and_no_company(slack: SlackWithH
     assert len(slack.model.requests) == 2
 
 
-async def test_a_failed_look_up_delays_and_loses_nothing(start: Start) -> None:
+async def test_a_failed_lookup_delays_the_answer_and_loses_nothing(start: Start) -> None:
     slack = await start()
     await slack.sim.fail_next("users.info", error="fatal_error", count=2)
     root = await slack.mention("hello")
@@ -82,7 +82,7 @@ async def test_a_failed_look_up_delays_and_loses_nothing(start: Start) -> None:
     assert len(slack.sim.calls("users.info")) == 3
 
 
-async def test_a_guest_does_not_see_or_decide(slack: SlackWithHermes) -> None:
+async def test_a_guest_can_neither_approve_nor_use_commands(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(("deploy", {"service": "shop"})), text("Denied."))
     root = await slack.mention("deploy")
     [card] = await slack.open_cards(root)
@@ -93,7 +93,7 @@ async def test_a_guest_does_not_see_or_decide(slack: SlackWithHermes) -> None:
         assert answer.text == say("access.refused", "en")
 
 
-async def test_a_guests_words_stop_nothing(slack: SlackWithHermes) -> None:
+async def test_a_guests_thread_commands_are_refused(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("Done.").behind(gate))
     root = await slack.mention("hello")
@@ -106,7 +106,7 @@ async def test_a_guests_words_stop_nothing(slack: SlackWithHermes) -> None:
     assert await slack.answer(root) == ["Done."]
 
 
-async def test_a_stop_does_not_wait_until_a_stranger_is_known(slack: SlackWithHermes) -> None:
+async def test_a_stop_does_not_wait_for_the_lookup_of_another_person(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("never").behind(gate))
     root = await slack.mention("hello")
@@ -117,11 +117,11 @@ async def test_a_stop_does_not_wait_until_a_stranger_is_known(slack: SlackWithHe
     await slack.mention("!stop", thread=root)
     [stopped] = await slack.answer(root)
     assert "Stopped by ana" in stopped
-    assert len(slack.sim.calls("users.info")) == 1, "the other look-up is answered already: nothing had to wait"
+    assert len(slack.sim.calls("users.info")) == 1, "the stop waited for a lookup"
     await slack.answer(root, lambda said: len(said) == 2 and "requests:" in said[1])
 
 
-async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(slack: SlackWithHermes) -> None:
+async def test_a_command_of_an_unknown_person_runs_after_their_lookup(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("never").behind(gate))
     root = await slack.mention("hello")
@@ -130,7 +130,7 @@ async def test_a_word_of_someone_never_seen_is_obeyed_once_they_are_known(slack:
     assert "Stopped by ben" in str(await slack.answer(root))
 
 
-async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(
+async def test_a_person_who_lost_access_can_deny_their_card_but_not_approve_it(
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start()
@@ -147,7 +147,7 @@ async def test_who_lost_access_cannot_approve_their_own_old_card_but_deny_it(
 
 
 async def became_guest(slack: SlackWithHermes) -> None:
-    """Let Ben be a guest since, and what is known of him be of yesterday."""
+    """Make Ben a guest and his cached profile a day old."""
     await slack.sim.add_person(BEN, "ben", is_restricted=True)
     workspace = slack.hermes.workspace
     await slack.hermes.db.write(
@@ -157,7 +157,7 @@ async def became_guest(slack: SlackWithHermes) -> None:
     )
 
 
-async def test_who_became_a_guest_cannot_approve_what_they_asked_for(
+async def test_a_person_who_became_a_guest_cannot_approve_their_own_call(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     slack.model.reply(calls(("deploy", {"service": "shop"})))
@@ -170,7 +170,7 @@ async def test_who_became_a_guest_cannot_approve_what_they_asked_for(
     assert fake_tools.started == []
 
 
-async def test_who_became_a_guest_is_heard_no_more(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_person_who_became_a_guest_is_refused(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.model.reply(calls(("deploy", {"service": "shop"})))
     root = await slack.mention("deploy", BEN)
     [card] = await slack.open_cards(root)

@@ -1,4 +1,4 @@
-"""What a running bot shows: it is ready while its socket is, and it counts what people did."""
+"""Readiness, metrics and log fields of a running bot."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ async def look(slack: SlackWithHermes, path: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_it_is_ready_while_its_socket_is(slack: SlackWithHermes) -> None:
+async def test_the_bot_is_ready_only_while_its_socket_is_connected(slack: SlackWithHermes) -> None:
     async def ready() -> tuple[int, str]:
         return await look(slack, "/readyz")
 
@@ -30,7 +30,7 @@ async def test_it_is_ready_while_its_socket_is(slack: SlackWithHermes) -> None:
     assert (await look(slack, "/healthz"))[0] == 200
 
 
-async def test_it_is_not_ready_while_slack_refuses_its_token(
+async def test_the_bot_is_not_ready_while_slack_refuses_its_token(
     slack: SlackWithHermes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def ready() -> dict[str, bool]:
@@ -48,7 +48,7 @@ async def test_it_is_not_ready_while_slack_refuses_its_token(
     await until(ready, {"ok": True, "socket": True, "token": True, "database": True})
 
 
-async def test_it_is_not_ready_when_its_database_is_gone(slack: SlackWithHermes) -> None:
+async def test_the_bot_is_not_ready_without_its_database(slack: SlackWithHermes) -> None:
     slack.hermes.db.path.unlink()
 
     async def ready() -> dict[str, bool]:
@@ -57,7 +57,7 @@ async def test_it_is_not_ready_when_its_database_is_gone(slack: SlackWithHermes)
     await until(ready, {"ok": False, "socket": True, "token": True, "database": False})
 
 
-async def test_it_counts_turns_tools_approvals_memories_and_servers(start: Start) -> None:
+async def test_metrics_count_turns_tools_approvals_memories_and_servers(start: Start) -> None:
     slack = await start(mcp_servers={"good": minimal_server("plain"), "bad": minimal_server("exits")})
     steps = calls(("current_time", {}), ("post_message", {"channel": GENERAL, "text": "hi"}))
     slack.model.reply(steps, text("Done."))
@@ -96,7 +96,7 @@ async def test_it_counts_turns_tools_approvals_memories_and_servers(start: Start
         assert name in text_of_all
 
 
-async def test_log_lines_of_a_turn_bear_its_ids(slack: SlackWithHermes, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_lines_of_a_turn_have_its_ids(slack: SlackWithHermes, caplog: pytest.LogCaptureFixture) -> None:
     lines: list[str] = []
     reader = logging.Handler(logging.INFO)
     reader.setFormatter(JsonLines())
@@ -115,7 +115,9 @@ async def test_log_lines_of_a_turn_bear_its_ids(slack: SlackWithHermes, caplog: 
     assert (ended["turn"], ended["tool"], bool(ended["call"])) == (1, "current_time", True)
 
 
-async def test_a_key_that_no_tool_bears_is_said_at_the_start(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unknown_tool_in_the_configuration_is_logged_at_start(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
     tools = {"post_mesage": {"risk": "deny"}, "later_tool": {"risk": "deny"}, "read_file": {"risk": "ask"}}
     await start(tools=tools, mcp_servers={"later": minimal_server("plain")})
     said = [getattr(r, "key", "") for r in caplog.records if "unknown tool" in r.message]

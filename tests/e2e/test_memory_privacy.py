@@ -1,4 +1,4 @@
-"""A memory belongs to its person: what the model keeps, where it is used again, and where never."""
+"""A memory is used only for its owner and only where its audience allows."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ async def knows(slack: SlackWithHermes, channel: str, user: str = ANA) -> bool:
     return FACT in slack.prompt()
 
 
-async def test_what_the_model_remembers_comes_back_to_its_owner_alone(slack: SlackWithHermes) -> None:
+async def test_a_memory_is_recalled_only_for_its_owner(slack: SlackWithHermes) -> None:
     await learn(slack, GENERAL)
     assert await knows(slack, GENERAL)
     assert await knows(slack, DM)
@@ -31,21 +31,21 @@ async def test_what_the_model_remembers_comes_back_to_its_owner_alone(slack: Sla
     assert not await knows(slack, SHARED)
 
 
-async def test_what_was_learnt_in_a_direct_message_stays_there(slack: SlackWithHermes) -> None:
+async def test_a_memory_from_a_dm_is_used_only_there(slack: SlackWithHermes) -> None:
     await learn(slack, DM)
     assert await knows(slack, DM)
     assert not await knows(slack, GENERAL)
     assert not await knows(slack, PRIVATE)
 
 
-async def test_what_was_learnt_in_a_private_channel_stays_there_and_in_the_owners_dm(slack: SlackWithHermes) -> None:
+async def test_a_memory_from_a_private_channel_is_used_only_there_and_in_the_owners_dm(slack: SlackWithHermes) -> None:
     await learn(slack, PRIVATE)
     assert await knows(slack, PRIVATE)
     assert await knows(slack, DM)
     assert not await knows(slack, GENERAL)
 
 
-async def test_a_channel_that_is_shared_later_recalls_nothing_any_more(slack: SlackWithHermes) -> None:
+async def test_a_channel_that_becomes_shared_recalls_nothing(slack: SlackWithHermes) -> None:
     await learn(slack, GENERAL)
     assert await knows(slack, GENERAL)
     slack.sim.workspace.channels[GENERAL].is_ext_shared = True
@@ -65,7 +65,7 @@ async def test_the_memories_of_a_turn_are_the_same_in_every_step(slack: SlackWit
     assert FACT not in slack.model.requests[-1]["messages"][1]["content"]
 
 
-async def test_the_model_looks_up_and_forgets_only_with_a_yes(slack: SlackWithHermes) -> None:
+async def test_the_model_can_delete_a_memory_only_with_an_approval(slack: SlackWithHermes) -> None:
     await learn(slack, DM)
     slack.model.reply(calls(("recall", {"query": "badge"})), text("It is seventeen."))
     root = await slack.say("which badge?", channel=DM)
@@ -82,7 +82,7 @@ async def test_the_model_looks_up_and_forgets_only_with_a_yes(slack: SlackWithHe
     assert not await knows(slack, DM)
 
 
-async def test_a_memory_forgotten_while_a_request_waits_is_not_in_it(slack: SlackWithHermes) -> None:
+async def test_a_memory_deleted_before_a_request_is_sent_is_not_in_it(slack: SlackWithHermes) -> None:
     await learn(slack, GENERAL)
     asked = (await slack.sim.command(ANA, GENERAL, "/memory", "forget badge")).replies[0]
     button = next(b for b in asked.buttons if b.text.startswith("Forget"))
@@ -96,7 +96,7 @@ async def test_a_memory_forgotten_while_a_request_waits_is_not_in_it(slack: Slac
     assert not await knows(slack, GENERAL)
 
 
-async def test_a_memory_is_widened_by_its_owners_button_alone(slack: SlackWithHermes) -> None:
+async def test_a_memory_is_used_more_widely_only_after_its_owner_clicks(slack: SlackWithHermes) -> None:
     answer = await slack.sim.command(ANA, DM, "/memory", f"add {FACT}")
     [shown] = answer.replies
     assert "your DM only" in shown.text
@@ -117,7 +117,7 @@ async def test_secrets_are_refused_with_the_reason(slack: SlackWithHermes) -> No
     assert say("memory.list.none", "en") in (await slack.sim.command(ANA, GENERAL, "/memory", "list")).text
 
 
-async def test_what_was_looked_up_for_one_person_is_not_in_anothers_prompt(slack: SlackWithHermes) -> None:
+async def test_memories_recalled_for_one_person_are_not_in_anothers_prompt(slack: SlackWithHermes) -> None:
     await learn(slack, GENERAL)
     slack.model.reply(calls(("recall", {"query": "badge"})), text("I know it."))
     root = await slack.mention("do you know my badge?")

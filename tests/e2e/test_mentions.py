@@ -1,4 +1,4 @@
-"""Someone asks, Hermes answers: in channels, in direct messages, with tools, with context."""
+"""Mentions and DMs are answered once, with tools and with the context of the thread."""
 
 import pytest
 
@@ -15,7 +15,7 @@ async def test_a_mention_is_answered_once_in_its_thread(slack: SlackWithHermes) 
     assert len(slack.model.requests) == 1
 
 
-async def test_an_event_that_comes_twice_is_answered_once(slack: SlackWithHermes) -> None:
+async def test_a_duplicate_event_is_answered_once(slack: SlackWithHermes) -> None:
     slack.sim.switches.duplicate_events = 1.0
     roots = [await slack.mention(f"good morning {n}") for n in range(3)]
     for root in roots:
@@ -26,7 +26,7 @@ async def test_an_event_that_comes_twice_is_answered_once(slack: SlackWithHermes
     assert len(slack.model.requests) == 3
 
 
-async def test_a_reply_that_is_sent_to_the_channel_too_is_answered_once_in_the_thread(slack: SlackWithHermes) -> None:
+async def test_a_reply_also_sent_to_the_channel_is_answered_once_in_the_thread(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.sim.say(ANA, GENERAL, "@hermes for all to see", thread_ts=root, broadcast=True)
@@ -35,7 +35,7 @@ async def test_a_reply_that_is_sent_to_the_channel_too_is_answered_once_in_the_t
     assert len(slack.model.requests) == 2
 
 
-async def test_a_file_is_named_to_the_model_and_said_not_to_be_readable(slack: SlackWithHermes) -> None:
+async def test_a_file_is_named_to_the_model_as_not_readable(slack: SlackWithHermes) -> None:
     files = [{"name": "plan.pdf", "mimetype": "application/pdf", "content": "secret"}]
     root = await slack.sim.say(ANA, GENERAL, "@hermes read this", files=files)
     await slack.answer(root)
@@ -66,9 +66,7 @@ async def test_a_follow_up_in_the_thread_has_its_context(slack: SlackWithHermes)
     assert "favourite colour is blue" in str(slack.model.requests[1]["messages"])
 
 
-async def test_another_apps_oauth_variables_do_not_take_the_bot_over(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_oauth_variables_of_another_app_change_nothing(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SLACK_CLIENT_ID", "SLACK_CLIENT_SECRET", "SLACK_SIGNING_SECRET", "SLACK_SCOPES"):
         monkeypatch.setenv(name, "of-another-app")
     slack = await start()

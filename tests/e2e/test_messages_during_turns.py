@@ -1,4 +1,4 @@
-"""What is said while Hermes works: it joins, it waits, or it opens the next turn; nothing is dropped silently."""
+"""A message during a turn joins it, waits, or starts the next turn; no message is dropped."""
 
 from bot.texts import say
 from tests.e2e.conftest import Start
@@ -9,7 +9,7 @@ from tests.fakes.model_scripts import Gate, calls, text
 LOOK = ("look", {"at": "the logs"})
 
 
-async def test_the_requesters_message_during_a_tool_joins_at_the_step_boundary(
+async def test_a_message_of_the_requester_during_a_tool_call_joins_the_turn(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -26,7 +26,7 @@ async def test_the_requesters_message_during_a_tool_joins_at_the_step_boundary(
     assert len(slack.model.requests) == 2
 
 
-async def test_another_person_waits_is_told_and_opens_the_next_turn(
+async def test_another_persons_message_waits_and_starts_the_next_turn(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -46,7 +46,7 @@ async def test_another_person_waits_is_told_and_opens_the_next_turn(
     assert "Speaking: ben" in slack.prompt(2)
 
 
-async def test_twenty_messages_during_one_tool_call_all_reach_the_model(
+async def test_twenty_messages_during_a_tool_call_all_reach_the_model(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -64,7 +64,9 @@ async def test_twenty_messages_during_one_tool_call_all_reach_the_model(
     assert len(slack.model.requests) == 2
 
 
-async def test_over_the_queue_limit_people_are_told_and_nothing_is_dropped(start: Start, fake_tools: FakeTools) -> None:
+async def test_over_the_queue_limit_people_are_notified_and_no_message_is_dropped(
+    start: Start, fake_tools: FakeTools
+) -> None:
     slack = await start(session={"queue_limit": 3})
     gate = fake_tools.hold("look")
     slack.model.reply(calls(LOOK), text("Done."))
@@ -81,7 +83,7 @@ async def test_over_the_queue_limit_people_are_told_and_nothing_is_dropped(start
     assert all(f"remark-{n}." in slack.prompt() for n in range(5))
 
 
-async def test_a_message_during_the_final_text_opens_the_next_turn(slack: SlackWithHermes) -> None:
+async def test_a_message_during_the_final_text_starts_the_next_turn(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("one two three four", chunks=4).behind(gate, after=2), text("Next."))
     root = await slack.mention("count")
@@ -93,7 +95,7 @@ async def test_a_message_during_the_final_text_opens_the_next_turn(slack: SlackW
     assert [m["role"] for m in slack.model.requests[-1]["messages"]] == ["system", "user", "assistant", "user"]
 
 
-async def test_a_message_that_arrives_after_its_place_was_answered_is_labelled_late(slack: SlackWithHermes) -> None:
+async def test_a_message_delivered_after_later_ones_were_answered_is_marked_as_late(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     slack.sim.switches.drop_acks = 0
@@ -107,7 +109,7 @@ async def test_a_message_that_arrives_after_its_place_was_answered_is_labelled_l
 
 
 async def _undelivered(slack: SlackWithHermes, root: str) -> dict[str, str]:
-    """Return a message event older than everything that follows, as a slow redelivery brings it."""
+    """Return a message event with an old ts, as a late redelivery sends it."""
     newest = slack.sim.thread(GENERAL, root)[-1].ts
     seconds, fraction = newest.split(".")
     ts = f"{seconds}.{int(fraction) + 1:06}"
@@ -128,7 +130,7 @@ async def test_two_threads_of_a_channel_progress_in_parallel(slack: SlackWithHer
     assert await slack.answer(slow) == ["Logs read."]
 
 
-async def test_five_direct_messages_in_a_burst_are_answered_each_in_its_thread(slack: SlackWithHermes) -> None:
+async def test_five_dms_at_once_are_each_answered_in_their_thread(slack: SlackWithHermes) -> None:
     for n in range(5):
         slack.model.on(f"question {n}", text(f"Answer {n}."))
     roots = [await slack.say(f"question {n}", channel="D0ANA") for n in range(5)]

@@ -1,4 +1,4 @@
-"""When the model fails: a clear word in the thread, nothing lost, and the next message works."""
+"""After a model failure the thread shows a clear message, nothing is lost, and the next message works."""
 
 import pytest
 
@@ -29,7 +29,7 @@ from tests.fakes.model_scripts import (
     ],
     ids=["auth", "rejected", "no model", "empty"],
 )
-async def test_a_failure_is_said_and_the_next_message_works(
+async def test_a_model_failure_is_reported_and_the_next_message_works(
     slack: SlackWithHermes, trouble: object, reason: str
 ) -> None:
     slack.model.on("first", trouble)
@@ -43,7 +43,7 @@ async def test_a_failure_is_said_and_the_next_message_works(
     assert "the first" in slack.prompt()
 
 
-async def test_a_passing_failure_is_not_seen(slack: SlackWithHermes) -> None:
+async def test_a_temporary_model_failure_is_not_visible(slack: SlackWithHermes) -> None:
     slack.model.reply(error(503, "busy"), error(429, "slow", retry_after=0.05), text("Here."))
     assert await slack.answer(await slack.mention("hello")) == ["Here."]
 
@@ -55,7 +55,7 @@ async def test_a_stream_that_breaks_before_any_text_is_tried_again(slack: SlackW
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_a_stream_that_breaks_after_text_is_replaced_whole(slack: SlackWithHermes, streams: bool) -> None:
+async def test_a_stream_that_breaks_after_text_is_replaced_completely(slack: SlackWithHermes, streams: bool) -> None:
     slack.sim.switches.streams_enabled = streams
     gate = Gate()
     slack.model.reply(
@@ -74,14 +74,14 @@ async def test_a_stream_that_breaks_after_text_is_replaced_whole(slack: SlackWit
 
 
 @pytest.mark.parametrize("trouble", [ends_without_finish("half an answer"), midstream_error("half an answer", {})])
-async def test_an_answer_that_stays_broken_is_said_to_be_incomplete(slack: SlackWithHermes, trouble: object) -> None:
+async def test_an_answer_that_breaks_twice_is_marked_as_incomplete(slack: SlackWithHermes, trouble: object) -> None:
     slack.model.default = trouble
     root = await slack.mention("hello")
     assert "incomplete" in str(await slack.answer(root, lambda said: "incomplete" in str(said)))
     await slack.status(root, "active")
 
 
-async def test_an_overflow_is_compacted_and_asked_again(slack: SlackWithHermes) -> None:
+async def test_a_context_overflow_is_compacted_and_requested_again(slack: SlackWithHermes) -> None:
     root = await slack.mention("remark 0 " + "word " * 300)
     await slack.answer(root)
     for n in range(1, 7):
@@ -98,7 +98,7 @@ async def test_an_overflow_is_compacted_and_asked_again(slack: SlackWithHermes) 
     assert say("end.overflow", "en") not in str(slack.said(root))
 
 
-async def test_a_message_that_cannot_fit_is_refused_in_words_and_the_thread_goes_on(start: Start) -> None:
+async def test_a_message_that_cannot_fit_is_refused_and_the_thread_continues(start: Start) -> None:
     slack = await start(model={"context_budget_tokens": 4000})
     too_long = error(400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
     slack.model.when(lambda asked: sum(len(str(m)) for m in asked.messages) > 30_000, too_long)
@@ -108,7 +108,7 @@ async def test_a_message_that_cannot_fit_is_refused_in_words_and_the_thread_goes
     assert await slack.answer(root, lambda said: "Understood." in said)
 
 
-async def test_a_turn_without_end_is_ended_at_its_last_step(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_turn_ends_at_its_step_limit(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(session={"max_steps": 3})
 
     def again(asked: Asked) -> object:
@@ -133,7 +133,7 @@ async def test_the_same_call_that_fails_three_times_ends_the_turn(
     await slack.status(root, "active")
 
 
-async def test_words_before_a_call_are_shown_and_come_first(slack: SlackWithHermes) -> None:
+async def test_text_before_a_call_is_shown_first(slack: SlackWithHermes) -> None:
     slack.model.reply(text_and_calls("I look it up.", ("look", {"at": "it"})), text("Found it."))
     root = await slack.mention("look")
     said = await slack.answer(root, lambda said: "Found it." in str(said))
@@ -143,7 +143,7 @@ async def test_words_before_a_call_are_shown_and_come_first(slack: SlackWithHerm
 
 
 @pytest.mark.parametrize(("finish", "key"), [("length", "end.length"), ("content_filter", "end.filtered")])
-async def test_an_answer_that_the_server_cut_short_says_so_below_all_of_it(
+async def test_an_answer_cut_short_by_the_server_ends_with_a_note(
     slack: SlackWithHermes, finish: str, key: str
 ) -> None:
     slack.model.reply(text("One two three four").with_finish(finish))
@@ -153,7 +153,7 @@ async def test_an_answer_that_the_server_cut_short_says_so_below_all_of_it(
     assert say(key, "en") in said
 
 
-async def test_a_call_that_was_cut_short_is_neither_completed_nor_made(slack: SlackWithHermes) -> None:
+async def test_a_tool_call_cut_short_by_the_server_is_not_made(slack: SlackWithHermes) -> None:
     slack.model.reply(calls(("look", '{"at": "the lo')).with_finish("length"))
     root = await slack.mention("look")
     [said] = await slack.answer(root)
@@ -161,7 +161,7 @@ async def test_a_call_that_was_cut_short_is_neither_completed_nor_made(slack: Sl
     assert len(slack.model.requests) == 1
 
 
-async def test_a_whole_call_at_the_output_limit_is_made(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_complete_tool_call_at_the_output_limit_is_made(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.model.reply(calls(("look", {"at": "it"})).with_finish("length"), text("Found it."))
     root = await slack.mention("look")
     assert "Found it." in await slack.answer(root)

@@ -1,4 +1,4 @@
-"""`!new` with words: the words are answered once, in the one conversation that is open, unless they are taken back."""
+"""`!new` with text: the text is answered once, in the one open conversation, unless it is deleted."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,14 +20,14 @@ def open_sessions(tx: Any) -> list[str]:
 
 
 async def before_a_stranger(slack: SlackWithHermes) -> str:
-    """Return a thread with an answer in it, while nobody new can be looked up."""
+    """Return a thread with an answer; lookups of other people fail from now on."""
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.sim.fail_next("users.info", error="access_denied", count=50)
     return root
 
 
-async def test_two_new_conversations_at_once_leave_one_open(slack: SlackWithHermes) -> None:
+async def test_two_new_commands_at_once_leave_one_open_conversation(slack: SlackWithHermes) -> None:
     root = await before_a_stranger(slack)
     await slack.mention("!new first words", BEN, thread=root)
     await slack.mention("!new second words", BEN, thread=root)
@@ -40,7 +40,7 @@ async def test_two_new_conversations_at_once_leave_one_open(slack: SlackWithHerm
     assert sum("first words" in a for a in asked) == 1
 
 
-async def test_words_and_what_follows_them_wait_for_one_look_up_and_are_answered_together(
+async def test_new_with_text_and_the_next_message_wait_for_one_lookup_and_are_answered_together(
     slack: SlackWithHermes,
 ) -> None:
     root = await before_a_stranger(slack)
@@ -54,7 +54,7 @@ async def test_words_and_what_follows_them_wait_for_one_look_up_and_are_answered
     assert len(slack.model.requests) == 2
 
 
-async def test_words_that_are_deleted_before_they_are_obeyed_are_never_answered(slack: SlackWithHermes) -> None:
+async def test_new_with_text_that_is_deleted_during_the_lookup_is_never_answered(slack: SlackWithHermes) -> None:
     root = await before_a_stranger(slack)
     ts = await slack.mention("!new deploy it all", BEN, thread=root)
     await slack.sim.wait_settled()
@@ -66,7 +66,7 @@ async def test_words_that_are_deleted_before_they_are_obeyed_are_never_answered(
     assert len(slack.said(root)) == 1
 
 
-async def test_words_that_are_edited_before_they_are_obeyed_are_answered_as_they_are_now(
+async def test_new_with_text_that_is_edited_during_the_lookup_is_answered_in_its_new_form(
     slack: SlackWithHermes,
 ) -> None:
     root = await before_a_stranger(slack)
@@ -81,7 +81,7 @@ async def test_words_that_are_edited_before_they_are_obeyed_are_answered_as_they
     assert "buy ten" not in slack.prompt()
 
 
-async def test_a_guest_begins_nothing(slack: SlackWithHermes) -> None:
+async def test_a_guest_starts_no_conversation(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.mention("!new do this", GUEST, thread=root)
@@ -91,7 +91,7 @@ async def test_a_guest_begins_nothing(slack: SlackWithHermes) -> None:
     assert len(slack.said(root)) == 1
 
 
-async def test_words_end_the_turn_at_work_and_a_later_edit_is_of_the_words(slack: SlackWithHermes) -> None:
+async def test_new_with_text_ends_the_running_turn_and_a_later_edit_changes_its_text(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("old").behind(gate), text("New answer."))
     root = await slack.mention("hello")
@@ -107,7 +107,7 @@ async def test_words_end_the_turn_at_work_and_a_later_edit_is_of_the_words(slack
     assert "!new" not in slack.prompt()
 
 
-async def test_words_that_are_deleted_while_they_are_answered_stop_the_turn(slack: SlackWithHermes) -> None:
+async def test_deleting_new_with_text_during_its_turn_stops_the_turn(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text("Hi."), text("never").behind(gate))
     root = await slack.mention("hello")
@@ -118,7 +118,7 @@ async def test_words_that_are_deleted_while_they_are_answered_stop_the_turn(slac
     await slack.answer(root, lambda said: "question was deleted" in str(said))
 
 
-async def test_words_that_an_edit_turns_into_a_plain_message_are_one(slack: SlackWithHermes) -> None:
+async def test_a_command_that_an_edit_turns_into_a_message_starts_no_new_conversation(slack: SlackWithHermes) -> None:
     root = await slack.mention("my colour is teal")
     await slack.answer(root)
     await slack.sim.fail_next("users.info", error="access_denied", count=50)
@@ -134,7 +134,7 @@ async def test_words_that_an_edit_turns_into_a_plain_message_are_one(slack: Slac
     assert len(slack.said(root)) == 2
 
 
-async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> None:
+async def test_a_redelivered_new_with_text_is_answered_once(start: Start) -> None:
     slack = await start()
     root = await slack.mention("hello")
     await slack.answer(root)
@@ -153,7 +153,7 @@ async def test_words_that_slack_sends_again_are_answered_once(start: Start) -> N
     assert len(slack.model.requests) == 2
 
 
-async def test_two_new_conversations_that_an_earlier_process_left_are_one(start: Start) -> None:
+async def test_two_new_commands_before_a_restart_leave_one_open_conversation(start: Start) -> None:
     slack = await start()
     root = await before_a_stranger(slack)
     await slack.mention("!new do it", BEN, thread=root)

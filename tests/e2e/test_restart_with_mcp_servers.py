@@ -1,4 +1,4 @@
-"""A restart leaves MCP servers connecting while what was owed is taken up: no call is lost to that."""
+"""After a restart, pending calls wait for MCP servers that are still connecting."""
 
 from bot.simulator.people.visible_messages import VisibleMessage
 from tests.e2e.conftest import Start
@@ -9,7 +9,7 @@ ASKS = {"mcp_servers": {"shop": minimal_server("writes")}}
 
 
 async def asked(start: Start) -> tuple[str, VisibleMessage]:
-    """Leave a thread whose call waits for a decision while Hermes is down."""
+    """Leave a thread whose call waits for approval while Hermes is stopped."""
     slack = await start(**ASKS)
     slack.model.reply(calls(("shop_echo", {})), text("Ordered."))
     root = await slack.mention("order it")

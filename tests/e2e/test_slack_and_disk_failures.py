@@ -1,4 +1,4 @@
-"""Slack and the disk in trouble while Hermes works: nothing is lost, nothing is said or done twice."""
+"""Failures of Slack and of the disk during work: nothing is lost and nothing is repeated."""
 
 import pytest
 
@@ -16,7 +16,7 @@ METHODS = ("chat.startStream", "chat.appendStream", "chat.stopStream", "chat.pos
 
 
 async def idle(slack: SlackWithHermes) -> None:
-    """Wait until no session has anything to do."""
+    """Wait until no session is busy."""
 
     async def busy() -> int:
         return slack.hermes.runner.busy
@@ -25,7 +25,7 @@ async def idle(slack: SlackWithHermes) -> None:
 
 
 def fill(tx: Tx) -> None:
-    """Let the disk be full: the file may not grow any more."""
+    """Simulate a full disk: the database file cannot grow."""
     tx.exec_driver_sql("PRAGMA max_page_count=1")
 
 
@@ -35,9 +35,7 @@ def make_room(tx: Tx) -> None:
 
 @pytest.mark.parametrize("trouble", ["429", "500 done", "500 not done", "cut done", "cut not done"])
 @pytest.mark.parametrize("method", METHODS)
-async def test_an_answer_arrives_once_whatever_becomes_of_a_call(
-    slack: SlackWithHermes, method: str, trouble: str
-) -> None:
+async def test_an_answer_arrives_once_whichever_call_fails(slack: SlackWithHermes, method: str, trouble: str) -> None:
     kind, _, done = trouble.partition(" ")
     faults = {"429": {"status": 429, "retry_after": 0}, "500": {"status": 500}, "cut": {"drop": True}}[kind]
     await slack.sim.fail_next(method, effect=done == "done", count=2, **faults)
@@ -50,7 +48,7 @@ async def test_an_answer_arrives_once_whatever_becomes_of_a_call(
     assert all(m.streaming_state != "in_progress" for m in seen)
 
 
-async def test_a_storm_of_rate_limits_delays_and_loses_nothing(slack: SlackWithHermes) -> None:
+async def test_many_rate_limits_delay_answers_and_lose_nothing(slack: SlackWithHermes) -> None:
     for method in (*METHODS, "conversations.replies", "agents.sessions.setStatus", "users.info"):
         await slack.sim.fail_next(method, status=429, retry_after=0, count=2)
     slack.model.on("number", lambda asked: text(f"Answer to {asked.last_user.split('number ')[1].split()[0]}."))
@@ -60,7 +58,7 @@ async def test_a_storm_of_rate_limits_delays_and_loses_nothing(slack: SlackWithH
         assert slack.said(root) == [f"Answer to {n}."]
 
 
-async def test_duplicates_lost_acknowledgements_and_dead_sockets_answer_each_message_once(
+async def test_each_message_is_answered_once_despite_duplicates_lost_acknowledgements_and_dead_sockets(
     slack: SlackWithHermes,
 ) -> None:
     sim = slack.sim
@@ -78,7 +76,9 @@ async def test_duplicates_lost_acknowledgements_and_dead_sockets_answer_each_mes
     assert sim.sockets.given_up == []
 
 
-async def test_what_a_full_disk_does_not_take_is_not_acknowledged_and_comes_again(slack: SlackWithHermes) -> None:
+async def test_an_event_that_a_full_disk_refuses_is_not_acknowledged_and_delivered_again(
+    slack: SlackWithHermes,
+) -> None:
     sim = slack.sim
     sim.switches.redelivery_timeout, sim.switches.redelivery_delays = 0.3, (0.1,) * 200
     await slack.hermes.db.write(fill)
@@ -91,7 +91,7 @@ async def test_what_a_full_disk_does_not_take_is_not_acknowledged_and_comes_agai
     assert len(slack.model.requests) == 1
 
 
-async def test_a_turn_goes_on_when_the_disk_takes_its_step_again(
+async def test_a_turn_continues_when_the_disk_has_room_again(
     slack: SlackWithHermes, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = slack.model.hold()
@@ -110,7 +110,7 @@ async def test_a_turn_goes_on_when_the_disk_takes_its_step_again(
     assert len(slack.model.requests) == 1
 
 
-async def test_a_stop_that_slack_did_not_show_is_shown_later(
+async def test_a_stop_note_that_slack_refused_is_posted_later(
     slack: SlackWithHermes, caplog: pytest.LogCaptureFixture
 ) -> None:
     root, _ = await speaking(slack)
@@ -130,7 +130,7 @@ async def test_a_stop_that_slack_did_not_show_is_shown_later(
     assert [m.streaming_state for m in slack.sim.thread(GENERAL, root) if m.is_bot] == ["completed"]
 
 
-async def test_what_has_no_place_any_more_is_owed_no_more(slack: SlackWithHermes) -> None:
+async def test_deliveries_to_a_deleted_channel_are_dropped(slack: SlackWithHermes) -> None:
     for method in (*METHODS, "conversations.replies"):
         await slack.sim.fail_next(method, error="channel_not_found", count=60)
     await slack.mention("say it")
@@ -143,7 +143,7 @@ async def test_what_has_no_place_any_more_is_owed_no_more(slack: SlackWithHermes
     await until(lambda: slack.hermes.db.read(sessions.unfinished), [])
 
 
-async def test_work_that_was_left_is_taken_over_by_a_start(start: Start) -> None:
+async def test_pending_work_continues_after_a_restart(start: Start) -> None:
     slack = await start()
     for method in METHODS:
         await slack.sim.fail_next(method, status=500, count=60)

@@ -1,4 +1,4 @@
-"""Looking people up takes its time: nothing else waits for it, and nothing is lost by it."""
+"""Slow lookups of people delay nothing else and lose no message."""
 
 import time
 
@@ -10,7 +10,7 @@ from tests.fakes.model_scripts import calls, text
 DEPLOY = ("deploy", {"service": "shop"})
 
 
-async def test_a_stop_of_the_process_waits_for_no_look_up(start: Start) -> None:
+async def test_shutdown_does_not_wait_for_a_failing_lookup(start: Start) -> None:
     slack = await start()
     await slack.sim.fail_next("users.info", error="access_denied", count=50)
     root = await slack.mention("hello")
@@ -24,7 +24,7 @@ async def test_a_stop_of_the_process_waits_for_no_look_up(start: Start) -> None:
     assert took < 2
 
 
-async def test_a_stop_of_the_process_waits_for_no_look_up_that_hangs(start: Start) -> None:
+async def test_shutdown_does_not_wait_for_a_hanging_lookup(start: Start) -> None:
     slack = await start()
     await slack.sim.fail_next("users.info", delay=8)
     root = await slack.mention("hello")
@@ -37,7 +37,7 @@ async def test_a_stop_of_the_process_waits_for_no_look_up_that_hangs(start: Star
     assert took < 2
 
 
-async def test_what_is_deleted_during_a_look_up_is_no_context_either(slack: SlackWithHermes) -> None:
+async def test_a_message_deleted_during_a_lookup_is_not_in_the_context(slack: SlackWithHermes) -> None:
     root = await slack.say("lunch at noon?", BEN)
     await slack.sim.fail_next("users.info", delay=2)
     asked = await slack.mention("buy ten", thread=root)
@@ -51,7 +51,9 @@ async def test_what_is_deleted_during_a_look_up_is_no_context_either(slack: Slac
     assert "buy ten" not in slack.prompt()
 
 
-async def test_a_click_waits_for_no_look_up_of_another(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_a_click_does_not_wait_for_the_lookup_of_another_person(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
     slack.model.reply(calls(DEPLOY), text("Deployed."), text("Hello Ben."))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -64,7 +66,7 @@ async def test_a_click_waits_for_no_look_up_of_another(slack: SlackWithHermes, f
     assert len(slack.model.requests) == 3
 
 
-async def test_a_long_thread_is_read_by_the_next_process_when_one_ends_meanwhile(start: Start) -> None:
+async def test_reading_a_long_thread_continues_after_a_restart(start: Start) -> None:
     slack = await start()
     root = await slack.say("lunch at noon?", BEN)
     for n in range(51):

@@ -1,4 +1,4 @@
-"""Stop means stop: what runs ends, what was asked is withdrawn, and the thread goes on."""
+"""A stop ends the turn and its tools and withdraws open cards; the thread continues."""
 
 from bot.texts import say
 from tests.e2e.conftest import Start
@@ -11,7 +11,7 @@ DEPLOY = ("deploy", {"service": "shop"})
 
 
 async def speaking(slack: SlackWithHermes, root_text: str = "count") -> tuple[str, Gate]:
-    """Let Hermes be in the middle of an answer that people see."""
+    """Start an answer whose first words are visible."""
     gate = Gate()
     slack.model.reply(text(LONG, chunks=8).behind(gate, after=4))
     root = await slack.mention(root_text)
@@ -19,7 +19,7 @@ async def speaking(slack: SlackWithHermes, root_text: str = "count") -> tuple[st
     return root, gate
 
 
-async def test_the_native_stop_ends_the_answer_and_the_thread_goes_on(slack: SlackWithHermes) -> None:
+async def test_slacks_stop_button_ends_the_answer_and_the_thread_continues(slack: SlackWithHermes) -> None:
     root, _ = await speaking(slack)
     await slack.sim.press_stop(ANA, GENERAL, root)
     await slack.answer(root, lambda said: "Stopped by" in str(said))
@@ -31,7 +31,7 @@ async def test_the_native_stop_ends_the_answer_and_the_thread_goes_on(slack: Sla
     assert "five" not in str(slack.said(root))
 
 
-async def test_a_stop_word_in_the_thread_stops(slack: SlackWithHermes) -> None:
+async def test_the_stop_command_in_a_thread_stops_the_turn(slack: SlackWithHermes) -> None:
     root, _ = await speaking(slack)
     await slack.mention("!stop", BEN, thread=root)
     await slack.answer(root, lambda said: "Stopped by" in str(said))
@@ -40,7 +40,7 @@ async def test_a_stop_word_in_the_thread_stops(slack: SlackWithHermes) -> None:
     assert len(slack.model.requests) == 1
 
 
-async def test_a_stop_word_needs_no_mention_in_a_direct_message(slack: SlackWithHermes) -> None:
+async def test_the_stop_command_needs_no_mention_in_a_dm(slack: SlackWithHermes) -> None:
     gate = Gate()
     slack.model.reply(text(LONG, chunks=8).behind(gate, after=4))
     root = await slack.say("count", channel="D0ANA")
@@ -49,14 +49,14 @@ async def test_a_stop_word_needs_no_mention_in_a_direct_message(slack: SlackWith
     await slack.answer(root, lambda said: "Stopped by" in str(said), channel="D0ANA")
 
 
-async def test_a_stop_word_needs_no_mention_where_a_message_needs_none(slack: SlackWithHermes) -> None:
+async def test_the_stop_command_needs_no_mention_where_follow_ups_need_none(slack: SlackWithHermes) -> None:
     root, _ = await speaking(slack)
     await slack.say("!stop", thread=root)
     await slack.answer(root, lambda said: "Stopped by" in str(said))
     assert len(slack.model.requests) == 1
 
 
-async def test_the_native_stop_ends_a_running_tool(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+async def test_slacks_stop_button_ends_a_running_tool(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     gate = fake_tools.hold("look")
     slack.model.reply(calls(("look", {"at": "it"})), text("Stopped it."))
     root = await slack.mention("look at it")
@@ -68,7 +68,7 @@ async def test_the_native_stop_ends_a_running_tool(slack: SlackWithHermes, fake_
     assert fake_tools.finished == []
 
 
-async def test_the_stop_command_stops_the_callers_turns_here(slack: SlackWithHermes) -> None:
+async def test_the_slash_command_stops_the_callers_turns_in_the_channel(slack: SlackWithHermes) -> None:
     root, _ = await speaking(slack)
     answer = await slack.sim.command(BEN, GENERAL, "/hermes", "stop")
     assert say("command.stop_none", "en") in answer.text
@@ -77,7 +77,7 @@ async def test_the_stop_command_stops_the_callers_turns_here(slack: SlackWithHer
     await slack.answer(root, lambda said: "Stopped by" in str(said))
 
 
-async def test_without_streams_a_button_stops(slack: SlackWithHermes) -> None:
+async def test_without_streams_the_message_has_a_stop_button(slack: SlackWithHermes) -> None:
     slack.sim.switches.streams_enabled = False
     root, _ = await speaking(slack)
     message = await slack.until(
@@ -93,7 +93,7 @@ async def test_without_streams_a_button_stops(slack: SlackWithHermes) -> None:
     await slack.until(lambda: slack.model.dropped == 1)
 
 
-async def test_a_late_stop_does_not_touch_the_next_turn(slack: SlackWithHermes) -> None:
+async def test_a_late_stop_does_not_stop_the_next_turn(slack: SlackWithHermes) -> None:
     root, gate = await speaking(slack)
     before = [m.ts for m in slack.sim.thread(GENERAL, root) if m.is_bot]
     moment = f"{float(before[0]) + 0.0001:.6f}"
@@ -126,7 +126,7 @@ async def test_stop_withdraws_open_cards(slack: SlackWithHermes, fake_tools: Fak
     assert "withdrawn" in slack.prompt()
 
 
-async def test_a_stopped_call_that_may_have_worked_becomes_a_question(
+async def test_stopping_a_call_that_is_not_repeatable_asks_about_its_outcome(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("deploy")
@@ -148,7 +148,7 @@ async def test_a_stopped_call_that_may_have_worked_becomes_a_question(
     assert fake_tools.finished == []
 
 
-async def test_a_stopped_call_that_may_be_repeated_is_just_cancelled(
+async def test_a_stopped_repeatable_call_is_cancelled_without_a_question(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -163,7 +163,7 @@ async def test_a_stopped_call_that_may_be_repeated_is_just_cancelled(
     assert '"cancelled"' in slack.prompt()
 
 
-async def test_with_nothing_to_stop_one_is_told_so(slack: SlackWithHermes) -> None:
+async def test_a_stop_with_nothing_running_is_answered(slack: SlackWithHermes) -> None:
     root = await slack.mention("hello")
     await slack.answer(root)
     await slack.mention("!stop", thread=root)
@@ -171,7 +171,7 @@ async def test_with_nothing_to_stop_one_is_told_so(slack: SlackWithHermes) -> No
     assert len(slack.model.requests) == 1
 
 
-async def test_a_turn_that_takes_too_long_ends_with_a_word(start: Start) -> None:
+async def test_a_turn_over_its_time_limit_ends_with_a_message(start: Start) -> None:
     slack = await start(session={"turn_timeout_s": 0.3})
     slack.model.reply(text("never").behind(Gate()))
     root = await slack.mention("hello")

@@ -1,4 +1,4 @@
-"""A thread may go on for ever: its requests stay the same size, and their beginning stays the same bytes."""
+"""Context of a long thread: size of requests, summary, identical prefix, and session fields."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ async def begin(start: Start, summary: object) -> tuple[SlackWithHermes, str]:
     return slack, root
 
 
-async def test_a_long_thread_stays_flat_and_knows_its_summary(start: Start) -> None:
+async def test_requests_of_a_long_thread_stay_the_same_size_and_include_the_summary(start: Start) -> None:
     slack, root = await begin(start, text(SUMMARY))
     await talk(slack, root, 1, 45)
     asked = [a for a in slack.model.asked if "Sum up" not in a.system]
@@ -51,7 +51,7 @@ async def test_a_long_thread_stays_flat_and_knows_its_summary(start: Start) -> N
     assert all(f"question {n}:" in slack.prompt() for n in (42, 43))
 
 
-async def test_without_the_summary_call_a_plain_summary_takes_its_place(start: Start) -> None:
+async def test_if_the_summary_request_fails_a_mechanical_summary_is_used(start: Start) -> None:
     slack, root = await begin(start, error(400, "not today"))
     await talk(slack, root, 1, 26)
     assert "Earlier in this conversation" in slack.prompt()
@@ -59,7 +59,7 @@ async def test_without_the_summary_call_a_plain_summary_takes_its_place(start: S
     assert "did not accept" not in str(slack.said(root))
 
 
-async def test_the_prefix_is_the_same_bytes_in_each_step_and_turn(slack: SlackWithHermes) -> None:
+async def test_requests_of_a_thread_share_an_identical_prefix(slack: SlackWithHermes) -> None:
     slack.model.on("first", calls(("look", {"at": "it"})), text("One."))
     slack.model.on("second", calls(("look", {"at": "it"})), text("Two."))
     root = await slack.mention("the first")
@@ -75,7 +75,7 @@ async def test_the_prefix_is_the_same_bytes_in_each_step_and_turn(slack: SlackWi
     assert requests[2]["messages"][2:4] == requests[1]["messages"][2:4]
 
 
-async def test_a_field_that_a_person_stated_is_known_in_the_next_turn(start: Start) -> None:
+async def test_a_field_value_that_a_person_said_is_used_in_the_next_turn(start: Start) -> None:
     slack = await start(session={"fields": {"order_id": "the customer's order number"}})
     slack.model.on("order", text("Noted."))
     slack.model.when(

@@ -1,4 +1,4 @@
-"""Calls whose outcome nobody knows, and steps in which some calls run while others wait for a decision."""
+"""Calls with an uncertain outcome, and steps in which some calls run while others wait for approval."""
 
 import json
 
@@ -18,7 +18,7 @@ ALLOWED = {"tools": {"deploy": {"risk": "allow", "timeout_s": 0.3}}}
 
 
 async def lost(start: Start, fake_tools: FakeTools) -> tuple[SlackWithHermes, str, Gate]:
-    """Let a call that may not be repeated run into its time limit."""
+    """Run a call that is not repeatable into its time limit."""
     slack = await start(**ALLOWED)
     gate = fake_tools.hold("deploy")
     slack.model.reply(calls(DEPLOY), text("So that is that."))
@@ -32,7 +32,7 @@ async def lost(start: Start, fake_tools: FakeTools) -> tuple[SlackWithHermes, st
         ("hermes_skip", "chose to skip it", "is not known"),
     ],
 )
-async def test_a_person_settles_what_became_of_a_lost_call(
+async def test_a_person_decides_the_outcome_of_an_uncertain_call(
     start: Start, fake_tools: FakeTools, action: str, shown: str, told: str
 ) -> None:
     slack, root, _ = await lost(start, fake_tools)
@@ -48,7 +48,7 @@ async def test_a_person_settles_what_became_of_a_lost_call(
 
 
 @pytest.mark.parametrize("action", ["hermes_approve", "hermes_deny"])
-async def test_a_button_of_the_other_kind_of_card_does_not_settle_a_lost_call(
+async def test_a_button_of_the_other_card_kind_does_not_decide_an_uncertain_call(
     start: Start, fake_tools: FakeTools, action: str
 ) -> None:
     slack, root, _ = await lost(start, fake_tools)
@@ -62,7 +62,7 @@ async def test_a_button_of_the_other_kind_of_card_does_not_settle_a_lost_call(
     assert fake_tools.started == ["deploy shop 7"]
 
 
-async def test_run_again_runs_it_once_more(start: Start, fake_tools: FakeTools) -> None:
+async def test_run_again_repeats_the_call_once(start: Start, fake_tools: FakeTools) -> None:
     slack, root, gate = await lost(start, fake_tools)
     [card] = await slack.open_cards(root)
     gate.release()
@@ -73,7 +73,7 @@ async def test_run_again_runs_it_once_more(start: Start, fake_tools: FakeTools) 
     assert "deploy shop 7: done" in slack.model.asked[-1].results[0]
 
 
-async def test_an_equal_call_asks_while_one_is_in_doubt(start: Start, fake_tools: FakeTools) -> None:
+async def test_a_call_equal_to_an_uncertain_one_needs_an_approval(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(tools={"deploy": {"risk": "allow"}})
     gate = fake_tools.hold("deploy")
     slack.model.reply(calls(DEPLOY))
@@ -89,7 +89,7 @@ async def test_an_equal_call_asks_while_one_is_in_doubt(start: Start, fake_tools
     assert fake_tools.started == ["deploy shop 7"]
 
 
-async def test_the_other_calls_of_a_step_run_while_one_waits_for_a_yes(
+async def test_other_calls_of_a_step_run_while_one_waits_for_approval(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -107,7 +107,7 @@ async def test_the_other_calls_of_a_step_run_while_one_waits_for_a_yes(
     assert len(slack.model.requests) == 2
 
 
-async def test_what_is_said_during_such_a_step_is_answered_before_the_decision(
+async def test_a_message_during_such_a_step_is_answered_before_the_decision(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("look")
@@ -127,7 +127,7 @@ async def test_what_is_said_during_such_a_step_is_answered_before_the_decision(
     assert await slack.answer(root, lambda said: "Now both." in said)
 
 
-async def test_one_card_may_expire_while_the_other_is_approved(
+async def test_one_card_can_expire_while_the_other_is_approved(
     start: Start, clock: Clock, fake_tools: FakeTools
 ) -> None:
     slack = await start(tools={"label": {"expires_h": 1}, "deploy": {"expires_h": 48}})
@@ -143,9 +143,7 @@ async def test_one_card_may_expire_while_the_other_is_approved(
     assert fake_tools.finished == ["deploy shop 7"]
 
 
-async def test_a_withdrawn_request_leaves_no_card_behind_after_new(
-    slack: SlackWithHermes, fake_tools: FakeTools
-) -> None:
+async def test_new_withdraws_open_cards(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.model.reply(calls(DEPLOY), text("Fresh."))
     root = await slack.mention("deploy the shop")
     [card] = await slack.open_cards(root)
@@ -160,7 +158,7 @@ async def test_a_withdrawn_request_leaves_no_card_behind_after_new(
     await slack.status(root, "active")
 
 
-async def test_a_session_that_is_taken_over_and_woken_at_once_runs_its_call_once(
+async def test_a_session_recovered_and_woken_at_once_runs_its_call_once(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     slack.model.reply(calls(DEPLOY), text("Deployed."))
@@ -180,7 +178,7 @@ async def test_a_session_that_is_taken_over_and_woken_at_once_runs_its_call_once
     assert len(slack.cards(root)) == 1
 
 
-async def test_a_server_that_dies_in_a_call_with_effects_leaves_a_question(start: Start) -> None:
+async def test_a_server_crash_during_a_call_with_effects_asks_about_the_outcome(start: Start) -> None:
     slack = await start(mcp_servers={"shop": minimal_server("writes")}, tools={"shop_echo": {"risk": "allow"}})
     slack.model.reply(calls(("shop_echo", {"die": True})), text("I could not tell."))
     root = await slack.mention("order it")

@@ -1,4 +1,4 @@
-"""A database of the first build is upgraded at the next start, and its unfinished work continues."""
+"""A database of the first release is upgraded at the next start, and its pending work continues."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ from tests.e2e.test_slack_and_disk_failures import METHODS, idle
 from tests.fakes.model_scripts import calls, text
 
 
-def back_to_first_build(tx: Tx) -> None:
-    """Give the database the tables that the first build made."""
+def downgrade_to_first_revision(tx: Tx) -> None:
+    """Downgrade the database to the first revision."""
     config = alembic_config()
     config.attributes["connection"] = tx
     command.downgrade(config, "0001")
@@ -40,7 +40,7 @@ async def test_an_approval_and_an_answer_survive_the_upgrade(
 ) -> None:
     asked, unanswered = await ask_and_fail_to_answer(await start())
     file = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/hermes.db")
-    await file.write(back_to_first_build)
+    await file.write(downgrade_to_first_revision)
     assert await file.read(revision) == "0001"
     await file.close()
 

@@ -1,4 +1,4 @@
-"""Doctor says a line per outside thing, with the remedy where it is not well, and changes nothing."""
+"""`hermes doctor` prints one line for each check, with the remedy of a problem, and changes nothing."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -30,14 +30,14 @@ async def model() -> AsyncIterator[ScriptedModel]:
 
 
 async def report() -> tuple[int, dict[str, str]]:
-    """Return the exit code and what was said, by name; every finding is one line."""
+    """Return the exit code and the result of each check by name; each result is one line."""
     lines: list[str] = []
     code = await examine(lines.append)
     assert not [line for line in lines if "\n" in line or not line.startswith(("ok    ", "fail  "))]
     return code, {line[6:].partition(": ")[0]: line[:4].strip() + " " + line.partition(": ")[2] for line in lines}
 
 
-async def test_all_is_well_beside_a_running_bot(
+async def test_doctor_finds_no_problem_beside_a_running_bot(
     sim: Simulator, model: ScriptedModel, clean_env: CleanEnvironment
 ) -> None:
     clean_env.set(**bot_environment(sim, OPENAI_BASE_URL=model.base_url))
@@ -55,7 +55,7 @@ async def test_all_is_well_beside_a_running_bot(
     assert f"is at revision {HEAD}" in said["database"]
 
 
-async def test_what_is_wrong_is_named_with_its_remedy(
+async def test_each_problem_is_named_with_its_remedy(
     sim: Simulator, model: ScriptedModel, clean_env: CleanEnvironment
 ) -> None:
     clean_env.set(
@@ -97,14 +97,14 @@ async def test_missing_scopes_are_named(model: ScriptedModel, clean_env: CleanEn
     assert (clean_env.folder / "data").exists() is False
 
 
-async def test_what_is_not_set_does_not_stop_the_other_looks(clean_env: CleanEnvironment) -> None:
+async def test_a_missing_setting_does_not_stop_the_other_checks(clean_env: CleanEnvironment) -> None:
     code, said = await report()
     assert code == 1
     assert {name for name, words in said.items() if words.startswith("fail")} == {"bot token", "app token", "model"}
     assert "created at the first start" in said["database"]
 
 
-async def test_slack_out_of_reach_is_not_called_a_wrong_token(
+async def test_an_unreachable_slack_is_not_reported_as_a_wrong_token(
     clean_env: CleanEnvironment, model: ScriptedModel
 ) -> None:
     clean_env.set(SLACK_API_URL="http://127.0.0.1:9/api/", SLACK_BOT_TOKEN="xoxb-1", SLACK_APP_TOKEN="xapp-1")
@@ -113,7 +113,7 @@ async def test_slack_out_of_reach_is_not_called_a_wrong_token(
     assert "check http://127.0.0.1:9/api/" in said["app token"]
 
 
-async def test_bad_configuration_is_all_that_is_said(clean_env: CleanEnvironment) -> None:
+async def test_with_a_bad_configuration_nothing_else_is_checked(clean_env: CleanEnvironment) -> None:
     clean_env.write_config("bogus: 1\nnot_a_key: 2\n")
     lines: list[str] = []
     assert await examine(lines.append) == 1

@@ -1,4 +1,4 @@
-"""docs/configuration.md describes every key and every variable, as the schema has them."""
+"""docs/configuration.md describes every key and variable of the schema."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ from bot.config.reference import environment_variables, file_keys, written
 PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
 
-def test_the_page_has_the_generated_tables() -> None:
+def test_the_configuration_page_has_the_generated_tables() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page == written(page), "run: python -m bot.config.reference docs/configuration.md"
     assert page.count("| type | default | description |") == 2
 
 
-def test_every_key_and_variable_has_a_description_that_is_one_or_more_sentences() -> None:
+def test_every_key_and_variable_is_described_in_sentences() -> None:
     assert [k.name for k in [*file_keys(), *environment_variables()] if not k.description.endswith(".")] == []
 
 

@@ -162,7 +162,7 @@ async def reply_with_failures(slack: SlackThread, seed: int) -> None:
             reply.end_step()
             step = ""
             reply.task(f"t{number}", "Tool", dice.choice(["in_progress", "complete"]))
-        await asyncio.sleep(dice.choice([0, 0, 0.001, 0.04]))  # deltas come as they come
+        await asyncio.sleep(dice.choice([0, 0, 0.001, 0.04]))  # deltas arrive at irregular times
     await reply.finish(step)
     seen = [word for word in slack.whole().split() if word.startswith("w")]
     assert seen == said, f"seed {seed}"

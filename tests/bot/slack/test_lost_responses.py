@@ -35,7 +35,7 @@ async def test_after_a_response_lost_while_the_thread_cannot_be_read_nothing_is_
     assert_complete(slack)
     assert len(slack.answers()) == 1
     if method == "chat.appendStream":
-        assert "chat.update" not in slack.methods(), "the text had a gap, which was mended afterwards"
+        assert "chat.update" not in slack.methods(), "the text had a gap that was filled later"
 
 
 async def test_content_added_while_a_start_is_unconfirmed_follows_it(slack: SlackThread) -> None:

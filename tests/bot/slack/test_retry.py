@@ -1,4 +1,4 @@
-"""What failed once is tried again: nothing is lost and nothing is repeated."""
+"""A failed part of a reply is sent again: nothing is lost and nothing is repeated."""
 
 import asyncio
 

@@ -42,7 +42,7 @@ class RemoteSimulator:
             raise SimulatorError(body["error"], *body.get("messages", ()))
         return body["result"]
 
-    async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 10.0) -> T:
+    async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 30.0) -> T:
         """Call `look` now and after each change; return its first true result. Raise TimeoutError."""
         async with asyncio.timeout(timeout):
             seen = await self.do("wait", since=-1, timeout=0)

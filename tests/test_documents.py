@@ -1,7 +1,8 @@
 """The documents match the code: named things exist, examples work, and lists are complete."""
 
+import contextlib
+import io
 import re
-import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from bot.cli import main
 from bot.config.schema import Config, ToolsConfig
 from bot.memory import memory_commands
 from bot.ops.metrics import Metrics, StoredCounts
@@ -79,9 +81,12 @@ def test_every_shown_command_exists(name: str) -> None:
 @cache
 def commands(*of: str) -> list[str]:
     """Return the commands that `hermes` (or one of its commands) lists in its help."""
-    call = [sys.executable, "-m", "bot", *of, "--help"]
-    shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    return re.findall(r"^    (\w+)\s", shown, re.MULTILINE)
+    shown = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
+        patch.setattr(sys, "argv", ["hermes", *of, "--help"])
+        with pytest.raises(SystemExit):
+            main.main()
+    return re.findall(r"^    (\w+)\s", shown.getvalue(), re.MULTILINE)
 
 
 def test_the_code_cites_no_deleted_document() -> None:

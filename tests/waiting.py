@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def until(read: Callable[[], Awaitable[T]], wanted: T | Callable[[T], bool], seconds: float = 20) -> T:
+async def until(read: Callable[[], Awaitable[T]], wanted: T | Callable[[T], bool], seconds: float = 30) -> T:
     """Return the first value of `read` that equals or satisfies `wanted`.
 
     Raise AssertionError with the last value after `seconds`.

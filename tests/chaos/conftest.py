@@ -23,6 +23,7 @@ def fork_client() -> Iterator[ForkClient]:
 @pytest.fixture
 async def scenario(tmp_path: Path, fork_client: ForkClient) -> AsyncIterator[CrashScenario]:
     async with Simulator(SimulatorSettings()) as sim, ScriptedModel() as model:
+        sim.switches.ack_timeout = 30  # a CI machine may be busy
         sim.switches.redelivery_timeout = 0.7
         sim.switches.redelivery_delays = (0.2,) * 200
         bot = RestartableBot(tmp_path, sim.api_url, model.base_url, fork_client)

@@ -25,11 +25,11 @@ class CrashScenario:
     async def start(self) -> None:
         """Start Hermes and wait until its socket is connected."""
         await self.bot.start()
-        await self.sim.wait_connected(timeout=30)
+        await self.sim.wait_connected(timeout=60)
 
     async def kill(self) -> None:
         await self.bot.end(signal.SIGKILL)
-        await self.sim.wait_for(lambda: not self.sim.sockets.connected, timeout=10)
+        await self.sim.wait_for(lambda: not self.sim.sockets.connected)
 
     async def fail_uncertainly(self, method: str, *, effect: bool) -> None:
         """Leave the outcome of the next call of a method uncertain.
@@ -97,7 +97,7 @@ class CrashScenario:
     async def see(self, root: str, wanted: Callable[[VisibleMessage], Any]) -> VisibleMessage:
         """Wait for a message of Hermes that satisfies `wanted`."""
         found: VisibleMessage = await self.sim.wait_for(
-            lambda: next((m for m in self.bot_messages(root) if wanted(m)), None), timeout=20
+            lambda: next((m for m in self.bot_messages(root) if wanted(m)), None), timeout=60
         )
         return found
 

@@ -7,6 +7,8 @@ import pytest
 from tests.chaos.crash_scenario import CrashScenario
 from tests.fakes.model_scripts import Gate, calls, text
 
+pytestmark = pytest.mark.timeout(240)
+
 
 async def test_a_message_sent_while_hermes_is_down_is_answered_once(scenario: CrashScenario) -> None:
     scenario.model.reply(text("Here I am."))
@@ -191,7 +193,7 @@ async def test_sigterm_commits_the_running_step_and_leaves_no_process_or_stream_
     root = await scenario.mention("do it")
     await scenario.tool_waits()
     scenario.bot.send(signal.SIGTERM)
-    await scenario.sim.wait_for(lambda: not scenario.sim.sockets.connected, timeout=10)
+    await scenario.sim.wait_for(lambda: not scenario.sim.sockets.connected)
     scenario.release_file.touch()
     assert await scenario.bot.ended() == 0
     assert scenario.bot.children() == []

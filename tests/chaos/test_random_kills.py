@@ -3,8 +3,12 @@
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.chaos.fork_client import ForkClient
 from tests.chaos.kill_run import KillRun
+
+pytestmark = pytest.mark.timeout(400)
 
 
 async def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path, fork_client: ForkClient) -> None:

@@ -18,7 +18,7 @@ from tests.waiting import until
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
 HERMES = "U0HERMES"
 # Upper bound of every wait: a CI machine may be busy.
-PATIENCE = 30.0
+MAX_WAIT_S = 30.0
 
 
 class Clock:
@@ -108,9 +108,9 @@ class SlackWithHermes:
     async def until(self, look: Callable[[], Any]) -> Any:
         """Wait until `look` returns a true value; return it."""
         try:
-            return await until(_eventually(look), bool, PATIENCE)
+            return await until(_eventually(look), bool, MAX_WAIT_S)
         except AssertionError:
-            raise AssertionError(f"condition not met after {PATIENCE} s; Slack shows\n{self._everything()}") from None
+            raise AssertionError(f"condition not met after {MAX_WAIT_S} s; Slack shows\n{self._everything()}") from None
 
     def cards(self, root: str, channel: str = GENERAL) -> list[VisibleMessage]:
         """Return the approval cards of a thread, open and closed."""

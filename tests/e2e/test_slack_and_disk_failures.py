@@ -41,7 +41,7 @@ async def test_an_answer_arrives_once_whichever_call_fails(slack: SlackWithHerme
     await slack.sim.fail_next(method, effect=done == "done", count=2, **faults)
     slack.model.reply(calls(("current_time", {"timezone": "UTC"})), text(WORDS, chunks=6).slow(0.01))
     root = await slack.mention("take your time")
-    await slack.sim.wait_for(lambda: any(WORDS in said for said in slack.said(root)), timeout=20)
+    await slack.sim.wait_for(lambda: any(WORDS in said for said in slack.said(root)))
     await idle(slack)
     seen = [m for m in slack.sim.thread(GENERAL, root) if m.is_bot]
     assert sum("very end" in m.text for m in seen) == 1
@@ -54,7 +54,7 @@ async def test_many_rate_limits_delay_answers_and_lose_nothing(slack: SlackWithH
     slack.model.on("number", lambda asked: text(f"Answer to {asked.last_user.split('number ')[1].split()[0]}."))
     roots = [await slack.mention(f"number {n}") for n in range(2)]
     for n, root in enumerate(roots):
-        await slack.sim.wait_for(lambda r=root: slack.said(r), timeout=40)
+        await slack.sim.wait_for(lambda r=root: slack.said(r), timeout=60)
         assert slack.said(root) == [f"Answer to {n}."]
 
 
@@ -68,8 +68,8 @@ async def test_each_message_is_answered_once_despite_duplicates_lost_acknowledge
     await sim.kill_sockets()
     roots += [await slack.mention("one of several") for _ in range(3)]
     for root in roots:
-        await sim.wait_for(lambda r=root: slack.said(r), timeout=20)
-    await sim.wait_settled(20)
+        await sim.wait_for(lambda r=root: slack.said(r))
+    await sim.wait_settled()
     await idle(slack)
     assert [slack.said(root) for root in roots] == [["Understood."]] * 6
     assert len(slack.model.requests) == 6
@@ -87,7 +87,7 @@ async def test_an_event_that_a_full_disk_refuses_is_not_acknowledged_and_deliver
     assert sim.sockets.pending > 0
     await slack.hermes.db.write(make_room)
     assert await slack.answer(root) == ["Understood."]
-    await sim.wait_settled(20)
+    await sim.wait_settled()
     assert len(slack.model.requests) == 1
 
 
@@ -106,7 +106,7 @@ async def test_a_turn_continues_when_the_disk_has_room_again(
 
     await until(failed, True)
     await slack.hermes.db.write(make_room)
-    await slack.sim.wait_for(lambda: any("the end" in said for said in slack.said(root)), timeout=20)
+    await slack.sim.wait_for(lambda: any("the end" in said for said in slack.said(root)))
     assert len(slack.model.requests) == 1
 
 

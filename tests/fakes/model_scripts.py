@@ -27,7 +27,7 @@ class Gate:
         finally:
             self.waiting -= 1
 
-    async def arrived(self, seconds: float = 10) -> None:
+    async def arrived(self, seconds: float = 30) -> None:
         """Wait until a reply waits at the gate."""
         async with asyncio.timeout(seconds):
             await self._arrived.wait()

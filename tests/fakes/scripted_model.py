@@ -79,7 +79,7 @@ class ScriptedModel:
         self._hold = Gate()
         return self._hold
 
-    async def arrived(self, count: int, seconds: float = 10) -> None:
+    async def arrived(self, count: int, seconds: float = 30) -> None:
         """Wait until `count` chat requests have arrived since the start."""
         async with asyncio.timeout(seconds), self._request_arrived:
             await self._request_arrived.wait_for(lambda: len(self.requests) >= count)

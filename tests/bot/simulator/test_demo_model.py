@@ -240,7 +240,7 @@ async def test_it_streams_with_its_delay_and_stops_when_the_client_disconnects()
     async with DemonstrationModel(delay=0.5, sleep=sleep) as server:
         model = OpenAIModel(ModelSettings("demonstration", server.base_url))
         asking = asyncio.create_task(model.ask(ModelRequest([{"role": "user", "content": "a long answer"}])))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await reached.wait()
             asking.cancel()
             await stopped.wait()

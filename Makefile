@@ -41,7 +41,7 @@ bench: install
 chaos: install
 	$(BIN)/python -m tests.chaos
 
-# Starts afresh: mutmut repeats a mutant when its function changed, not when a test did. ONLY='tools.tool_policy.*' runs one module.
+# Deletes earlier results: mutmut runs a mutant again only if its function changed. ONLY='tools.tool_policy.*' runs one module.
 mutation: install
 	rm -rf mutants
 	$(BIN)/mutmut run --max-children $(WORKERS) $(ONLY)

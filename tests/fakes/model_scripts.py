@@ -139,7 +139,7 @@ def raw(*frames: str) -> Script:
     return Script(frames=frames)
 
 
-def whole(body: Any) -> Script:
+def json_response(body: Any) -> Script:
     """Answer with one JSON body although a stream was requested."""
     return Script(body=body)
 

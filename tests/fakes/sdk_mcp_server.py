@@ -44,7 +44,7 @@ def big(size: int) -> str:
 
 @server.tool(annotations=READ)
 def environment() -> dict[str, str]:
-    """Return the whole environment."""
+    """Return all environment variables."""
     return dict(os.environ)
 
 

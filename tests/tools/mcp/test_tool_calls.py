@@ -1,4 +1,4 @@
-"""Calls to a real server over stdio, both protocol versions, on one connection for the whole file."""
+"""Calls to the SDK server over stdio, both protocol versions, on one connection for all tests."""
 
 import asyncio
 import logging

@@ -51,7 +51,7 @@ class Report:
         head = f"{self.kills} kills during work, {self.idle} while idle; {self.jobs} jobs, {self.clicks} clicks"
         bars = [f"  {name:17}{n:4}  {'#' * n}" for name, n in self.work_when_killed.most_common()]
         tail = f"{self.seconds:.0f} s, {self.finished_after:.1f} s of it to finish all work; seed {self.seed}"
-        return [head, *bars, tail, *(f"PROBLEM: {problem}" for problem in self.problems or ["none"])]
+        return [head, *bars, tail, *([f"PROBLEM: {problem}" for problem in self.problems] or ["no problems"])]
 
 
 class KillRun:

@@ -30,10 +30,10 @@ check: install
 	$(BIN)/ruff check -q .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
-	$(BIN)/pytest -q tests/test_house.py
+	$(BIN)/pytest -q tests/test_code_limits.py
 
 test: check
-	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore tests/test_house.py
+	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --ignore tests/test_code_limits.py
 
 bench: install
 	$(BIN)/python -m tests.bench
@@ -41,7 +41,7 @@ bench: install
 chaos: install
 	$(BIN)/python -m tests.chaos
 
-# Starts afresh: mutmut repeats a mutant when its function changed, not when a test did. ONLY='tools.tool_policy.*' runs one module.
+# Deletes earlier results: mutmut runs a mutant again only if its function changed. ONLY='tools.tool_policy.*' runs one module.
 mutation: install
 	rm -rf mutants
 	$(BIN)/mutmut run --max-children $(WORKERS) $(ONLY)

@@ -1,10 +1,10 @@
-"""What holds for every test."""
+"""Hypothesis profiles of all tests."""
 
 from hypothesis import Phase, settings
 
-# No example fails for being slow: the machine is shared, and what must be fast is measured by the bench.
+# No deadline for an example: a CI machine may be busy, and `make bench` measures speed.
 settings.register_profile("hermes", deadline=None)
-# `make mutation` asks whether a test fails: the same examples each time, and no search for the shortest one.
+# `make mutation` only needs to know whether a test fails: the same examples each time, without shrinking.
 settings.register_profile(
     "mutation", deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate)
 )

@@ -1,4 +1,4 @@
-"""The last step of `make mutation`: print how many mutants of each module the tests kill; fail below 95 %."""
+"""Last step of `make mutation`: print how many mutants of each module the tests kill; fail below 95 %."""
 
 import sys
 

@@ -14,7 +14,7 @@ CALL_SECONDS = 90.0
 
 
 class RemoteSimulator:
-    """`async with RemoteSimulator(url) as sim:`; the verbs are the methods of `Simulator`, results are JSON."""
+    """A client of the control API: `await sim.do("say", …)` calls `Simulator.say` and returns its result as JSON."""
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
@@ -33,7 +33,7 @@ class RemoteSimulator:
             self._http = None
 
     async def do(self, verb: str, **arguments: Any) -> Any:
-        """Call one verb; raise SimulatorError as the simulator does, aiohttp.ClientError if it cannot be reached."""
+        """Call one method. Raise SimulatorError if the simulator does, aiohttp.ClientError if unreachable."""
         if self._http is None:
             raise RuntimeError("use `async with`")
         async with self._http.post(f"{self.url}/control/{verb}", json=arguments) as response:
@@ -42,8 +42,8 @@ class RemoteSimulator:
             raise SimulatorError(body["error"], *body.get("messages", ()))
         return body["result"]
 
-    async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 10.0) -> T:
-        """Return the first true result of `look`, called now and after each change, or raise TimeoutError."""
+    async def wait_for(self, look: Callable[[], Awaitable[T]], timeout: float = 30.0) -> T:
+        """Call `look` now and after each change; return its first true result. Raise TimeoutError."""
         async with asyncio.timeout(timeout):
             seen = await self.do("wait", since=-1, timeout=0)
             while not (value := await look()):

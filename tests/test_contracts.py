@@ -1,4 +1,7 @@
-"""Each contract and each budget of the house bites: violations planted in a copy are all named, one by one."""
+"""Import contracts, code limits, ruff and mypy report planted violations.
+
+The violations are planted in a temporary folder. No other test runs a linter.
+"""
 
 import re
 import shutil
@@ -7,13 +10,11 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
-ROOMS = ("bot", "handlers", "tools", "storage")
-# What is planted for each contract: the file that gets one more import, and what it then imports.
-PLANTS: dict[str, list[tuple[str, str]]] = {
+PACKAGES = ("bot", "handlers", "tools", "storage")
+# The violations of each contract: a file and the import that is added to it.
+FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
     "imports point down": [
         ("storage/inbox.py", "tools.tool_policy"),
         ("tools/call_outcome.py", "bot.session.model_call.prompt"),
@@ -73,89 +74,80 @@ PLANTS: dict[str, list[tuple[str, str]]] = {
 }
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A copy of the house that may be spoilt."""
-    for room in (*ROOMS, "tests"):
-        shutil.copytree(ROOT / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "manifest.yaml", "README.md"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    return tmp_path
-
-
-def add(place: Path, text: str) -> None:
-    with place.open("a") as file:
-        file.write(f"\n{text}\n")
-
-
-def run(copy: Path, *command: str) -> str:
-    """Return what a tool of the house says in the copy; it must have found something."""
-    done = subprocess.run([BIN / command[0], *command[1:]], cwd=copy, capture_output=True, text=True, check=False)
+def run(folder: Path, *command: str) -> str:
+    """Run a tool of this environment in a folder; return its output. It must report a violation."""
+    done = subprocess.run([BIN / command[0], *command[1:]], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
 
 def sections(report: str) -> dict[str, str]:
-    """Return the report of each broken contract by its name."""
+    """Return the report of each broken contract by the name of the contract."""
     parts = re.split(r"\n([^\n]+)\n-{3,}\n", report.partition("Broken contracts")[2])
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def link(file: str, imported: str) -> str:
-    """Return a pattern of the import as the reports write it: whole names, or the last parts among siblings."""
+    """Return a pattern of the import in the report: full names, or the last parts of siblings."""
     source = file[:-3].replace("/", ".")
-    whole = rf"{re.escape(source)} -> {re.escape(imported)}\b"
+    full = rf"{re.escape(source)} -> {re.escape(imported)}\b"
     siblings = rf"\.{source.rpartition('.')[2]} -> \.{imported.rpartition('.')[2]}\b"
-    return f"{whole}|{siblings}"
+    return f"{full}|{siblings}"
 
 
-def test_every_contract_names_what_was_planted_against_it(copy: Path) -> None:
+def test_every_import_contract_reports_a_planted_violation(tmp_path: Path) -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    assert {contract["name"] for contract in contracts} == set(PLANTS)
-    for plants in PLANTS.values():
-        for file, imported in plants:
-            add(copy / file, f"import {imported}")
-    (copy / "bot/attic.py").write_text("")
-    report = run(copy, "lint-imports", "--no-logo", "--no-cache")
+    assert {contract["name"] for contract in contracts} == set(FORBIDDEN_IMPORTS)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "page"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for imports in FORBIDDEN_IMPORTS.values():
+        for file, imported in imports:
+            with (tmp_path / file).open("a") as code:
+                code.write(f"\nimport {imported}\n")
+    (tmp_path / "bot/unplaced.py").write_text("")
+    report = run(tmp_path, "lint-imports", "--no-logo", "--no-cache")
     named = sections(report)
     missed = [
         (contract, file, imported)
-        for contract, plants in PLANTS.items()
-        for file, imported in plants
+        for contract, imports in FORBIDDEN_IMPORTS.items()
+        for file, imported in imports
         if not re.search(link(file, imported), named.get(contract, ""))
     ]
     assert not missed, report
-    assert "attic" in named["bot"]
+    assert "unplaced" in named["bot"]
 
 
 LONG = "\n".join(f"VALUE_{n} = {n}" for n in range(401))
 TALL = "def tall() -> None:\n" + "\n".join("    print()" for _ in range(40))
-CROWDED = "class C:\n    def __init__(self, a, b, c, d, e, f, g, h) -> None: ..."
-BUDGETS = {
-    "bot/long.py": (LONG, "test_no_file_is_longer_than_a_reader_can_hold"),
-    "bot/tall.py": (TALL, "test_every_function_fits_a_screen"),
-    "bot/crowded.py": (CROWDED, "test_no_constructor_takes_more_than_seven_parameters"),
-    "bot/mixed.py": ("class ToolMixin: ...", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
-    "bot/utils.py": ("", "test_no_mixins_and_no_drawers_for_odds_and_ends"),
-    "tests/test_patched.py": (
-        'def test_x(monkeypatch):\n    monkeypatch.setattr("bot.app.Hermes", 1)',
-        "test_tests_pass_fakes_in_and_patch_none_of_our_modules",
-    ),
+MANY = "class C:\n    def __init__(self, a, b, c, d, e, f, g, h) -> None: ..."
+PATCH = 'def test_x(monkeypatch):\n    monkeypatch.setattr("bot.app.Hermes", 1)'
+# Files that break a limit, and the test that must fail for them.
+BROKEN_LIMITS = {
+    "bot/long.py": (LONG, "test_no_file_is_longer_than_the_limit"),
+    "bot/tall.py": (TALL, "test_no_function_is_longer_than_the_limit"),
+    "bot/many.py": (MANY, "test_no_constructor_takes_more_than_seven_parameters"),
+    "bot/mixed.py": ("class ToolMixin: ...", "test_there_are_no_mixins_and_no_catch_all_modules"),
+    "bot/utils.py": ("", "test_there_are_no_mixins_and_no_catch_all_modules"),
+    "bot/short.py": ("A = 1\n", "test_no_code_file_is_shorter_than_the_limit_without_a_reason"),
+    "bot/twice.py": (LONG[:600], "test_no_two_files_have_the_same_name"),
+    "tools/twice.py": (LONG[:600], "test_no_two_files_have_the_same_name"),
+    "tests/test_patched.py": (PATCH, "test_no_test_patches_our_modules"),
 }
 
 
-def test_every_budget_of_the_house_fails_for_what_was_planted_against_it(tmp_path: Path) -> None:
-    for room in (*ROOMS, "tests"):  # an empty house: what is there must stand there as a violation
-        (tmp_path / room).mkdir()
-        (tmp_path / room / "__init__.py").touch()
-    for name in ("pyproject.toml", "tests/test_house.py"):
+def test_every_code_limit_fails_for_a_planted_violation(tmp_path: Path) -> None:
+    for package in (*PACKAGES, "tests"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    for name in ("pyproject.toml", "tests/test_code_limits.py"):
         shutil.copy(ROOT / name, tmp_path / name)
-    for file, (text, _) in BUDGETS.items():
+    for file, (text, _) in BROKEN_LIMITS.items():
         (tmp_path / file).write_text(text)
-    said = run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_house.py")
-    failed = set(re.findall(r"^FAILED tests/test_house.py::(\w+)", said, re.MULTILINE))
-    assert failed == {test for _, test in BUDGETS.values()}
-    assert not [file for file in BUDGETS if file.rpartition("/")[2].partition(".")[0] not in said]
+    said = run(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_code_limits.py")
+    failed = set(re.findall(r"^FAILED tests/test_code_limits.py::(\w+)", said, re.MULTILINE))
+    assert failed == {test for _, test in BROKEN_LIMITS.values()}
+    assert not [file for file in BROKEN_LIMITS if Path(file).stem not in said]
 
 
 RUFF = {
@@ -173,15 +165,17 @@ RUFF = {
 }
 
 
-def test_the_linter_names_what_was_planted_against_it(copy: Path) -> None:
+def test_ruff_reports_planted_violations(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "bot").mkdir()
     for code, text in RUFF.items():
-        (copy / f"bot/plant_{code.lower()}.py").write_text(text)
-    said = run(copy, "ruff", "check", "--no-cache", "--output-format", "concise", "bot")
+        (tmp_path / f"bot/plant_{code.lower()}.py").write_text(text)
+    said = run(tmp_path, "ruff", "check", "--no-cache", "--output-format", "concise", "bot")
     missed = [code for code in RUFF if not re.search(rf"plant_{code.lower()}.py:\S+ {code}\b", said)]
     assert not missed, said
 
 
-def test_the_type_checker_is_strict(tmp_path: Path) -> None:
+def test_mypy_reports_planted_violations(tmp_path: Path) -> None:
     plants = {
         "untyped": ("def f(a):\n    return a\n", "no-untyped-def"),
         "wrong": ("A: int = 'one'\n", "assignment"),

@@ -1,7 +1,8 @@
-"""The documents are true: what they name exists, their examples work, and their lists are complete."""
+"""The documents match the code: named things exist, examples work, and lists are complete."""
 
+import contextlib
+import io
 import re
-import subprocess
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from bot.cli import main
 from bot.config.schema import Config, ToolsConfig
 from bot.memory import memory_commands
 from bot.ops.metrics import Metrics, StoredCounts
@@ -24,7 +26,7 @@ DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", *(f"docs/{p.name}" 
 PACKAGES = ("bot", "handlers", "tools", "storage", "tests")
 FROM_ENVIRONMENT = {"bot_token", "app_token", "slack_api_url", "database_url", "data_dir", "http_port", "log_level"}
 CITED = re.compile(r"§(\d+(?:\.\d+)?)")
-PLACEHOLDER = re.compile(r"\b[A-Z_]*[A-Z]{2}\b|\bname\b")  # in a path that stands for any
+PLACEHOLDER = re.compile(r"\b[A-Z_]*[A-Z]{2}\b|\bname\b")  # a part of a path that stands for any name
 
 
 def read(name: str) -> str:
@@ -40,7 +42,7 @@ def code_of(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_link_leads_somewhere(name: str) -> None:
+def test_every_link_has_a_target(name: str) -> None:
     links = re.findall(r"\]\((?!https?:)([^)]+)\)", read(name))
     assert [link for link in links if not leads_somewhere(ROOT / name, link)] == []
 
@@ -56,7 +58,7 @@ def leads_somewhere(document: Path, link: str) -> bool:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_path_that_is_named_exists(name: str) -> None:
+def test_every_named_path_exists(name: str) -> None:
     starts = (*(f"{package}/" for package in PACKAGES), "docs/", "config/", "manifest.yaml")
     words = re.findall(r"[\w./-]+", code_of(read(name)))
     paths = {word.rstrip(".") for word in words if word.startswith(starts) and not PLACEHOLDER.search(word)}
@@ -64,7 +66,7 @@ def test_every_path_that_is_named_exists(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_command_that_is_shown_exists(name: str) -> None:
+def test_every_shown_command_exists(name: str) -> None:
     code = code_of(read(name))
     shown = set(re.findall(r"(?:^|[\s/])hermes ([a-z]+)(?: ([a-z]+)\b)?", code, re.MULTILINE))
     targets = set(re.findall(r"(?:^|\s)make ([a-z]+)", code, re.MULTILINE))
@@ -79,12 +81,15 @@ def test_every_command_that_is_shown_exists(name: str) -> None:
 @cache
 def commands(*of: str) -> list[str]:
     """Return the commands that `hermes` (or one of its commands) lists in its help."""
-    call = [sys.executable, "-m", "bot", *of, "--help"]
-    shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    return re.findall(r"^    (\w+)\s", shown, re.MULTILINE)
+    shown = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
+        patch.setattr(sys, "argv", ["hermes", *of, "--help"])
+        with pytest.raises(SystemExit):
+            main.main()
+    return re.findall(r"^    (\w+)\s", shown.getvalue(), re.MULTILINE)
 
 
-def test_the_code_cites_no_document_that_is_gone() -> None:
+def test_the_code_cites_no_deleted_document() -> None:
     assert citing("DESIGN") + citing("design.md") == []
 
 
@@ -95,7 +100,7 @@ def test_the_readme_is_short() -> None:
     assert len(read("README.md").splitlines()) <= 150
 
 
-def test_the_readmes_tool_is_a_tool() -> None:
+def test_the_tool_in_the_readme_works() -> None:
     example = read("README.md").split("```python\n", 1)[1].split("```", 1)[0]
     names: dict[str, Any] = {"__name__": "example"}
     exec(compile(example, "README.md", "exec"), names)
@@ -105,14 +110,14 @@ def test_the_readmes_tool_is_a_tool() -> None:
     assert made.description == "Return the status of an order."
 
 
-def test_the_picture_is_light() -> None:
+def test_the_readme_picture_is_small() -> None:
     assert (ROOT / "docs" / "thread.png").stat().st_size < 200_000
 
 
 # --- usage
 
 
-def test_every_command_of_slack_is_explained() -> None:
+def test_every_slack_command_is_documented() -> None:
     usage, words = read("docs/usage.md"), re.findall(r"[a-z]+", COMMAND.pattern.partition("(")[2].partition(")")[0])
     verbs = {*memory_commands._VERBS, "add"}
     assert {"help", "stop"} <= set(words)
@@ -163,7 +168,7 @@ def leaves(value: dict[str, Any], before: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_configuration_that_is_shown_is_valid(name: str) -> None:
+def test_every_shown_configuration_is_valid(name: str) -> None:
     for example in re.findall(r"```yaml\n(.*?)```", read(name), re.DOTALL):
         configured(yaml.safe_load(example))
 
@@ -171,21 +176,21 @@ def test_every_configuration_that_is_shown_is_valid(name: str) -> None:
 # --- operations
 
 
-def test_every_command_of_the_command_line_is_explained() -> None:
+def test_every_shell_command_is_documented() -> None:
     operations = read("docs/operations.md")
     assert {"run", "dev"} <= set(commands())
     assert [name for name in commands() if f"`hermes {name}" not in operations] == []
     assert [name for name in commands("mcp") if f"`hermes mcp {name}" not in operations] == []
 
 
-def test_every_metric_is_explained() -> None:
+def test_every_metric_is_documented() -> None:
     listed = set(re.findall(r"^\| `(hermes_\w+)", read("docs/operations.md"), re.MULTILINE))
     text = Metrics().text(StoredCounts()).decode()
     exported = set(re.findall(r"^# TYPE (hermes_\w+)", text, re.MULTILINE))
     assert listed == {name for name in exported if not name.endswith("_created")}
 
 
-def test_what_the_troubleshooting_quotes_is_what_hermes_says() -> None:
+def test_the_troubleshooting_table_quotes_real_messages() -> None:
     table = read("docs/operations.md").split("| what you see |", 1)[1]
     said, errors = (
         re.findall(r"^\| “([^”]+)”", table, re.MULTILINE),
@@ -213,7 +218,7 @@ def citing(document: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_every_cited_rule_of_slack_is_written_down() -> None:
+def test_every_cited_section_of_slack_md_exists() -> None:
     rules = read("docs/slack.md")
     there = set(re.findall(r"^## (\d+) ", rules, re.MULTILINE)) | set(
         re.findall(r"^\*\*(\d+\.\d+) ", rules, re.MULTILINE)

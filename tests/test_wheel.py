@@ -1,4 +1,4 @@
-"""The wheel holds all that Hermes needs, and nothing else; what is in it runs from any folder."""
+"""The wheel contains what Hermes needs and nothing else, and runs from any folder."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.browser.dev import HermesDev
+from tests.browser.hermes_dev_process import HermesDev
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,7 +27,7 @@ def contents(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_manifest_page_and_migrations(wheel: Path) -> None:
+def test_the_wheel_contains_manifest_page_and_migrations(wheel: Path) -> None:
     found = contents(wheel)
     page = {str(p.relative_to(ROOT)) for p in (ROOT / "bot" / "simulator" / "page").iterdir()}
     migrations = {str(p.relative_to(ROOT)) for p in (ROOT / "storage" / "migrations").rglob("*.py")}
@@ -35,9 +35,9 @@ def test_the_wheel_holds_manifest_page_and_migrations(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in found)
 
 
-def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
-    rooms = {name.split("/")[0] for name in contents(wheel)}
-    assert {room for room in rooms if not room.endswith(".dist-info")} == {"bot", "handlers", "tools", "storage"}
+def test_the_wheel_contains_only_our_packages(wheel: Path) -> None:
+    packages = {name.split("/")[0] for name in contents(wheel)}
+    assert {name for name in packages if not name.endswith(".dist-info")} == {"bot", "handlers", "tools", "storage"}
     assert not [name for name in contents(wheel) if "__pycache__" in name]
 
 

@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for a fixed time."""
+"""Wait for a condition instead of a fixed time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,8 +7,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def until(read: Callable[[], Awaitable[T]], wanted: T | Callable[[T], bool], seconds: float = 20) -> T:
-    """Return what `read` gives once it equals (or satisfies) `wanted`; fail with the last value seen."""
+async def until(read: Callable[[], Awaitable[T]], wanted: T | Callable[[T], bool], seconds: float = 30) -> T:
+    """Return the first value of `read` that equals or satisfies `wanted`.
+
+    Raise AssertionError with the last value after `seconds`.
+    """
     last: T | None = None
     try:
         async with asyncio.timeout(seconds):
@@ -18,4 +21,4 @@ async def until(read: Callable[[], Awaitable[T]], wanted: T | Callable[[T], bool
                     return last
                 await asyncio.sleep(0.01)
     except TimeoutError:
-        raise AssertionError(f"still not so after {seconds} s; last seen: {last!r}") from None
+        raise AssertionError(f"condition not met after {seconds} s; last value: {last!r}") from None

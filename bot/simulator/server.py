@@ -121,11 +121,11 @@ class Simulator:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    async def wait_connected(self, sockets: int = 1, timeout: float = 10.0) -> None:
+    async def wait_connected(self, sockets: int = 1, timeout: float = 30.0) -> None:
         """Wait until the app has this many open WebSockets, or raise TimeoutError."""
         await self.wait_for(lambda: self.sockets.connected >= sockets, timeout)
 
-    async def wait_settled(self, timeout: float = 10.0) -> None:
+    async def wait_settled(self, timeout: float = 30.0) -> None:
         """Wait until every event is acknowledged or given up, or raise TimeoutError."""
         await self.wait_for(lambda: self.sockets.pending == 0, timeout)
 

@@ -1,4 +1,4 @@
-"""The yardstick: the loop that everybody writes with the openai SDK's own objects, one tool, no Slack and no store.
+"""The baseline: the plain tool loop on the openai SDK's objects, with one tool, no Slack and no storage.
 
 `python -m tests.bench.bare_loop ADDRESS TURNS` prints milliseconds of CPU per turn.
 """
@@ -24,7 +24,7 @@ TOOLS: Any = [
 
 
 async def turn(client: AsyncOpenAI) -> str:
-    """Ask, run the tool, ask again; return the text."""
+    """Ask, answer tool calls, and ask again until there is text; return it."""
     messages: list[Any] = [{"role": "user", "content": "what time is it?"}]
     while True:
         stream = await client.chat.completions.create(model="bench", messages=messages, tools=TOOLS, stream=True)

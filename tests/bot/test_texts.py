@@ -1,4 +1,4 @@
-"""Every sentence exists in both languages, says the same in both, is used somewhere, and avoids our internal words."""
+"""Every text exists in both languages, is used somewhere, and has no internal words."""
 
 import re
 import string
@@ -13,7 +13,7 @@ SOURCES = [p for room in ("bot", "handlers", "tools", "storage") for p in sorted
 CODE = "\n".join(p.read_text() for p in SOURCES if p.name != "texts.py" and "simulator" not in p.parts)
 SECTIONS = "|".join(sorted({key.split(".")[0] for key in TEXTS}))
 KEY = re.compile(rf"[\"']((?:{SECTIONS})(?:\.[a-z_]+)+)[\"']")
-PREFIX = re.compile(r'f"([a-z]+(?:\.[a-z_]+)*\.)\{')  # of keys that the code completes
+PREFIX = re.compile(r'f"([a-z]+(?:\.[a-z_]+)*\.)\{')  # of keys that the code builds
 INTERNAL = re.compile(
     r"\b(turns?|steps?|endpoints?|operators?|inbox|deliver(y|ies)|sessions?)\b"
     r"|\b(any more|no more|anew|owed|holds?|become of)\b"
@@ -25,7 +25,7 @@ def fields(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("key", sorted(TEXTS))
-def test_a_sentence_is_complete_in_both_languages(key: str) -> None:
+def test_every_text_is_complete_in_both_languages(key: str) -> None:
     english, other = TEXTS[key]
     assert english.strip()
     assert fields(english) == fields(other)
@@ -35,11 +35,11 @@ def test_a_sentence_is_complete_in_both_languages(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", sorted(TEXTS))
-def test_people_read_no_internal_word(key: str) -> None:
+def test_no_text_for_people_has_an_internal_word(key: str) -> None:
     assert INTERNAL.search(re.sub(r"\{\w+\}", "", TEXTS[key][0]).lower()) is None
 
 
-def test_every_sentence_is_used_somewhere() -> None:
+def test_every_text_is_used_somewhere() -> None:
     used, prefixes = set(KEY.findall(CODE)), tuple(PREFIX.findall(CODE))
     assert [key for key in TEXTS if key not in used and not key.startswith(prefixes)] == []
 

@@ -1,4 +1,4 @@
-"""One Chromium and one `hermes dev` for all tests of the face."""
+"""One Chromium and one `hermes dev` for all tests of the page."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from tests.browser.dev import HermesDev, Person
+from tests.browser.hermes_dev_process import HermesDev, Person
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 
@@ -39,7 +39,7 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def page(browser: Browser, dev: HermesDev) -> AsyncIterator[Page]:
-    """The page; a fault in its own script fails the module."""
+    """The page; an error in its script fails the module."""
     page = await browser.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -51,7 +51,7 @@ async def page(browser: Browser, dev: HermesDev) -> AsyncIterator[Page]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def person(page: Page, dev: HermesDev, shots: Path) -> Person:
-    """Ana, who has just opened the page in a wide window."""
+    """Ana with the page open in a wide window."""
     await page.set_viewport_size({"width": 1280, "height": 800})
     await page.emulate_media(color_scheme="light")
     await page.evaluate("localStorage.clear(); sessionStorage.clear()")

@@ -1,4 +1,4 @@
-"""A Hermes in a process of its own, with a Slack and a model that the test holds in its hands."""
+"""A Hermes in its own process, with a simulated Slack and a scripted model in the test's process."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -7,25 +7,26 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
-from tests.chaos.house import House
-from tests.chaos.nursery import Nursery
-from tests.chaos.scene import Scene
-from tests.fakes.model_server import ScriptedModel
+from tests.chaos.crash_scenario import CrashScenario
+from tests.chaos.fork_client import ForkClient
+from tests.chaos.restartable_bot import RestartableBot
+from tests.fakes.scripted_model import ScriptedModel
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
+def fork_client() -> Iterator[ForkClient]:
+    fork_client = ForkClient()
+    yield fork_client
+    fork_client.close()
 
 
 @pytest.fixture
-async def scene(tmp_path: Path, nursery: Nursery) -> AsyncIterator[Scene]:
+async def scenario(tmp_path: Path, fork_client: ForkClient) -> AsyncIterator[CrashScenario]:
     async with Simulator(SimulatorSettings()) as sim, ScriptedModel() as model:
+        sim.switches.ack_timeout = 30  # a CI machine may be busy
         sim.switches.redelivery_timeout = 0.7
         sim.switches.redelivery_delays = (0.2,) * 200
-        house = House(tmp_path, sim.api_url, model.base_url, nursery)
-        yield Scene(sim, model, house)
-        await house.close()
+        bot = RestartableBot(tmp_path, sim.api_url, model.base_url, fork_client)
+        yield CrashScenario(sim, model, bot)
+        await bot.close()
         assert model.violations == []

@@ -1,4 +1,4 @@
-"""The real bot, the strict local Slack and a scripted model, each behind real sockets."""
+"""The real bot, the simulator and a scripted model, connected by real sockets."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -8,14 +8,15 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
-from tests.e2e.team import Clock, Team
-from tests.e2e.workshop import Workshop
-from tests.fakes.model_server import ScriptedModel
+from tests.e2e.fake_tools import FakeTools
+from tests.e2e.slack_with_hermes import Clock, SlackWithHermes
+from tests.fakes.scripted_model import ScriptedModel
 
 
 @pytest.fixture
 async def sim() -> AsyncIterator[Simulator]:
     async with Simulator(SimulatorSettings()) as simulator:
+        simulator.switches.ack_timeout = 30  # a CI machine may be busy; the benchmark measures acknowledgements
         yield simulator
 
 
@@ -26,12 +27,12 @@ async def model() -> AsyncIterator[ScriptedModel]:
         assert server.violations == []
 
 
-Start = Callable[..., Awaitable[Team]]
+Start = Callable[..., Awaitable[SlackWithHermes]]
 
 
 @pytest.fixture
-def workshop() -> Workshop:
-    return Workshop()
+def fake_tools() -> FakeTools:
+    return FakeTools()
 
 
 @pytest.fixture
@@ -41,23 +42,23 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def start(
-    sim: Simulator, model: ScriptedModel, tmp_path: Path, workshop: Workshop, clock: Clock
+    sim: Simulator, model: ScriptedModel, tmp_path: Path, fake_tools: FakeTools, clock: Clock
 ) -> AsyncIterator[Start]:
-    """Start the bot; called again, it is a new process on the same data."""
-    running: list[Team] = []
+    """Return a function that starts the bot. After a stop, the next start uses the same data."""
+    running: list[SlackWithHermes] = []
 
-    async def begin(**config: Any) -> Team:
-        team = await Team.start((sim, model), tmp_path, config, now=clock, tools=workshop.tools())
-        running.append(team)
-        return team
+    async def begin(**config: Any) -> SlackWithHermes:
+        slack = await SlackWithHermes.start((sim, model), tmp_path, config, now=clock, tools=fake_tools.tools())
+        running.append(slack)
+        return slack
 
     yield begin
-    left = [problem for team in running for problem in team.left_behind()]
-    for team in running:
-        await team.stop()
+    left = [problem for slack in running for problem in slack.unfinished()]
+    for slack in running:
+        await slack.stop()
     assert left == []
 
 
 @pytest.fixture
-async def team(start: Start) -> Team:
+async def slack(start: Start) -> SlackWithHermes:
     return await start()

@@ -1,89 +1,91 @@
-"""What an answer looks like in Slack: whole, in order, harmless, and with the status put right."""
+"""Answers in Slack are complete and in order, notify nobody, and reset the status."""
 
 import pytest
 
 from tests.e2e.conftest import Start
-from tests.e2e.team import ANA, GENERAL, HERMES, Team
-from tests.e2e.workshop import Workshop
-from tests.fakes.model_script import calls, text
+from tests.e2e.fake_tools import FakeTools
+from tests.e2e.slack_with_hermes import ANA, GENERAL, HERMES, SlackWithHermes
+from tests.fakes.model_scripts import calls, text
 
 LINES = [f"Line {n} of a long answer, with a few words more so that it grows." for n in range(700)]
 
 
-def words(team: Team, root: str) -> str:
-    said = " ".join(m.text for m in team.sim.thread(GENERAL, root) if m.user == HERMES)
+def words(slack: SlackWithHermes, root: str) -> str:
+    said = " ".join(m.text for m in slack.sim.thread(GENERAL, root) if m.user == HERMES)
     return " ".join(said.split())
 
 
 @pytest.mark.parametrize("streams", [True, False])
-async def test_forty_five_thousand_characters_arrive_whole(team: Team, streams: bool) -> None:
-    team.sim.switches.streams_enabled = streams
+async def test_45_000_characters_arrive_completely_in_order(slack: SlackWithHermes, streams: bool) -> None:
+    slack.sim.switches.streams_enabled = streams
     whole = "\n".join(LINES)
     assert len(whole) > 45_000
-    team.model.reply(text(whole, chunks=60))
-    root = await team.mention("tell me all")
-    await team.until(lambda: LINES[-1] in words(team, root))
-    await team.status(root, "active")
-    assert words(team, root) == " ".join(whole.split())
+    slack.model.reply(text(whole, chunks=60))
+    root = await slack.mention("tell me all")
+    await slack.until(lambda: LINES[-1] in words(slack, root))
+    await slack.status(root, "active")
+    assert words(slack, root) == " ".join(whole.split())
 
 
-async def test_code_fences_are_closed_and_opened_again_at_each_seam(team: Team) -> None:
+async def test_a_code_block_over_several_messages_is_closed_and_reopened_in_each(slack: SlackWithHermes) -> None:
     code = "\n".join(f"value_{n} = compute({n})" for n in range(1_500))
-    team.model.reply(text(f"Here:\n\n```python\n{code}\n```\n\nThat is all.", chunks=40))
-    root = await team.mention("write it")
-    await team.until(lambda: "That is all." in words(team, root))
-    messages = [m.text for m in team.sim.thread(GENERAL, root) if m.user == HERMES]
+    slack.model.reply(text(f"Here:\n\n```python\n{code}\n```\n\nThat is all.", chunks=40))
+    root = await slack.mention("write it")
+    await slack.until(lambda: "That is all." in words(slack, root))
+    messages = [m.text for m in slack.sim.thread(GENERAL, root) if m.user == HERMES]
     assert len(messages) > 2
     assert all(m.count("```") % 2 == 0 for m in messages)
     shown = [line for m in messages for line in m.splitlines() if line.startswith("value_")]
     assert shown == code.splitlines()
 
 
-async def test_nobody_is_pinged_by_a_model(team: Team) -> None:
-    team.model.reply(text("Hey <!channel> and <!here|here>, @everyone: <!subteam^S1> look."))
-    root = await team.mention("say hello")
-    await team.answer(root)
-    sent = [str(c.args) for c in team.sim.calls() if c.method.startswith("chat.")]
+async def test_mentions_in_model_text_notify_nobody_in_a_reply(slack: SlackWithHermes) -> None:
+    slack.model.reply(text("Hey <!channel> and <!here|here>, @everyone: <!subteam^S1> look."))
+    root = await slack.mention("say hello")
+    await slack.answer(root)
+    sent = [str(c.args) for c in slack.sim.calls() if c.method.startswith("chat.")]
     assert not any("<!channel" in s or "<!here" in s or "<!subteam" in s or "@everyone" in s for s in sent)
 
 
-async def test_without_streams_the_message_grows_by_edits(team: Team, workshop: Workshop) -> None:
-    team.sim.switches.streams_enabled = False
-    gate = workshop.hold("look")
-    team.model.reply(calls(("look", {"at": "it"})), text("Found it."))
-    root = await team.mention("look")
+async def test_without_streams_the_reply_is_edited(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+    slack.sim.switches.streams_enabled = False
+    gate = fake_tools.hold("look")
+    slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
+    root = await slack.mention("look")
     await gate.arrived()
-    await team.until(lambda: "look" in words(team, root))
+    await slack.until(lambda: "look" in words(slack, root))
     gate.release()
-    await team.until(lambda: "Found it." in words(team, root))
-    await team.status(root, "active")
-    assert len([m for m in team.sim.thread(GENERAL, root) if m.user == HERMES]) == 1
+    await slack.until(lambda: "Found it." in words(slack, root))
+    await slack.status(root, "active")
+    assert len([m for m in slack.sim.thread(GENERAL, root) if m.user == HERMES]) == 1
 
 
-async def test_a_sign_is_shown_at_once_and_never_left(team: Team, workshop: Workshop) -> None:
-    gate = workshop.hold("look")
-    team.model.reply(calls(("look", {"at": "it"})), text("Found it."))
-    root = await team.mention("look")
-    await team.status(root, "processing")
+async def test_the_status_is_shown_during_a_turn_and_reset_after_it(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
+    gate = fake_tools.hold("look")
+    slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
+    root = await slack.mention("look")
+    await slack.status(root, "processing")
     await gate.arrived()
     gate.release()
-    await team.answer(root, lambda said: "Found it." in str(said))
-    await team.status(root, "active")
+    await slack.answer(root, lambda said: "Found it." in str(said))
+    await slack.status(root, "active")
 
 
-async def test_a_thread_of_a_direct_message_works_like_any(start: Start) -> None:
-    team = await start()
-    root = await team.say("hello", channel="D0ANA")
-    await team.answer(root, channel="D0ANA")
-    await team.say("and again", thread=root, channel="D0ANA")
-    assert len(await team.answer(root, lambda said: len(said) == 2, channel="D0ANA")) == 2
-    assert "hello" in team.prompt()
-    other = await team.say("something else", channel="D0ANA")
-    await team.answer(other, channel="D0ANA")
-    assert "hello" not in team.prompt()
-    await team.status(root, "active", channel="D0ANA")
+async def test_each_thread_of_a_dm_has_its_own_context(start: Start) -> None:
+    slack = await start()
+    root = await slack.say("hello", channel="D0ANA")
+    await slack.answer(root, channel="D0ANA")
+    await slack.say("and again", thread=root, channel="D0ANA")
+    assert len(await slack.answer(root, lambda said: len(said) == 2, channel="D0ANA")) == 2
+    assert "hello" in slack.prompt()
+    other = await slack.say("something else", channel="D0ANA")
+    await slack.answer(other, channel="D0ANA")
+    assert "hello" not in slack.prompt()
+    await slack.status(root, "active", channel="D0ANA")
 
 
-async def test_a_group_direct_message_is_answered_when_mentioned(team: Team) -> None:
-    root = await team.mention("hello", ANA, channel="G0TRIO")
-    assert await team.answer(root, channel="G0TRIO")
+async def test_a_mention_in_a_group_dm_is_answered(slack: SlackWithHermes) -> None:
+    root = await slack.mention("hello", ANA, channel="G0TRIO")
+    assert await slack.answer(root, channel="G0TRIO")

@@ -1,4 +1,4 @@
-"""Every sentence that the demonstration model suggests has its effect in a real bot, in both languages."""
+"""Every sentence that the demonstration model suggests works with a real bot, in both languages."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,9 +8,9 @@ import pytest
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
 from bot.simulator.demo_model.demo_replies import TRIES
 from bot.simulator.server import Simulator
-from tests.e2e.team import ANA, CHO, GENERAL, Team
+from tests.e2e.slack_with_hermes import ANA, CHO, GENERAL, SlackWithHermes
 
-# What the thread says afterwards, by the English sentence; some tries wait for an approval before that.
+# The reply in both languages, by the English sentence; some sentences need an approval first.
 ANSWERS = {
     "What time is it in Tokyo?": ("In Asia/Tokyo it is", "Asia/Tokyo 现在是"),
     "Give me a long answer": ("It is over.", "结束。"),
@@ -32,23 +32,25 @@ NEED_APPROVAL = (
 
 
 @pytest.fixture
-async def team(sim: Simulator, tmp_path: Path) -> AsyncIterator[Team]:
+async def slack(sim: Simulator, tmp_path: Path) -> AsyncIterator[SlackWithHermes]:
     async with DemonstrationModel(delay=0) as model:
-        team = await Team.start((sim, model), tmp_path, {})
-        yield team
-        await team.stop()
+        slack = await SlackWithHermes.start((sim, model), tmp_path, {})
+        yield slack
+        await slack.stop()
 
 
 @pytest.mark.parametrize(("language", "user"), [(0, ANA), (1, CHO)], ids=["English", "Chinese"])
-async def test_each_try_has_its_effect(language: int, user: str, team: Team, tmp_path: Path) -> None:
+async def test_each_suggested_sentence_has_its_effect(
+    language: int, user: str, slack: SlackWithHermes, tmp_path: Path
+) -> None:
     for sentences in TRIES:
-        root = await team.mention(sentences[language], user)
+        root = await slack.mention(sentences[language], user)
         if sentences[0] in NEED_APPROVAL:
-            [card] = await team.open_cards(root)
-            await team.click(card, "hermes_approve", user)
+            [card] = await slack.open_cards(root)
+            await slack.click(card, "hermes_approve", user)
         expected = ANSWERS[sentences[0]][language]
-        await team.answer(root, lambda said, expected=expected: any(expected in text for text in said))
-    assert [m.text for m in team.sim.messages(GENERAL) if m.is_bot] == [("lunch is ready", "午饭好了")[language]]
+        await slack.answer(root, lambda said, expected=expected: any(expected in text for text in said))
+    assert [m.text for m in slack.sim.messages(GENERAL) if m.is_bot] == [("lunch is ready", "午饭好了")[language]]
     assert (tmp_path / "files" / "plan.md").read_text() == ("buy milk", "买牛奶")[language]
-    root = await team.mention(TRIES[3][language], user)
-    await team.answer(root, lambda said: any(("know nothing", "还什么都不知道")[language] in text for text in said))
+    root = await slack.mention(TRIES[3][language], user)
+    await slack.answer(root, lambda said: any(("know nothing", "还什么都不知道")[language] in text for text in said))

@@ -1,4 +1,4 @@
-"""A database of the first build is upgraded at the next start, and its unfinished work continues."""
+"""A database of the first release is upgraded at the next start, and its pending work continues."""
 
 from pathlib import Path
 
@@ -7,47 +7,49 @@ from alembic import command
 from storage.database import Database, Tx
 from storage.migrate import alembic_config, revision
 from tests.e2e.conftest import Start
-from tests.e2e.team import Team
+from tests.e2e.fake_tools import FakeTools
+from tests.e2e.slack_with_hermes import SlackWithHermes
 from tests.e2e.test_approvals import APPROVE, DEPLOY
-from tests.e2e.test_trouble import METHODS, idle
-from tests.e2e.workshop import Workshop
-from tests.fakes.model_script import calls, text
+from tests.e2e.test_slack_and_disk_failures import METHODS, idle
+from tests.fakes.model_scripts import calls, text
 
 
-def back_to_first_build(tx: Tx) -> None:
-    """Give the database the tables that the first build made."""
+def downgrade_to_first_revision(tx: Tx) -> None:
+    """Downgrade the database to the first revision."""
     config = alembic_config()
     config.attributes["connection"] = tx
     command.downgrade(config, "0001")
 
 
-async def ask_and_fail_to_answer(team: Team) -> tuple[str, str]:
+async def ask_and_fail_to_answer(slack: SlackWithHermes) -> tuple[str, str]:
     """Leave a call that waits for an approval and an answer that Slack did not take; return their threads."""
-    team.model.reply(calls(DEPLOY), text("Good morning."), text("Deployed."))
-    asked = await team.mention("deploy the shop")
-    await team.open_cards(asked)
+    slack.model.reply(calls(DEPLOY), text("Good morning."), text("Deployed."))
+    asked = await slack.mention("deploy the shop")
+    await slack.open_cards(asked)
     for method in METHODS:
-        await team.sim.fail_next(method, status=500, count=60)
-    unanswered = await team.mention("good morning")
-    await team.model.arrived(2)
-    await team.stop()
-    await team.sim.clear_faults()
+        await slack.sim.fail_next(method, status=500, count=60)
+    unanswered = await slack.mention("good morning")
+    await slack.model.arrived(2)
+    await slack.stop()
+    await slack.sim.clear_faults()
     return asked, unanswered
 
 
-async def test_an_approval_and_an_answer_survive_the_upgrade(start: Start, workshop: Workshop, tmp_path: Path) -> None:
+async def test_an_approval_and_an_answer_survive_the_upgrade(
+    start: Start, fake_tools: FakeTools, tmp_path: Path
+) -> None:
     asked, unanswered = await ask_and_fail_to_answer(await start())
     file = await Database.open(f"sqlite+aiosqlite:///{tmp_path}/hermes.db")
-    await file.write(back_to_first_build)
+    await file.write(downgrade_to_first_revision)
     assert await file.read(revision) == "0001"
     await file.close()
 
-    team = await start()
-    assert await team.answer(unanswered, lambda said: "Good morning." in said)
-    [card] = await team.open_cards(asked)
-    await team.click(card, APPROVE)
-    assert await team.answer(asked, lambda said: "Deployed." in said)
-    await team.shown(card, "Approved by")
-    await idle(team)
-    assert workshop.done == ["deploy shop 7"]
-    assert team.said(unanswered) == ["Good morning."]
+    slack = await start()
+    assert await slack.answer(unanswered, lambda said: "Good morning." in said)
+    [card] = await slack.open_cards(asked)
+    await slack.click(card, APPROVE)
+    assert await slack.answer(asked, lambda said: "Deployed." in said)
+    await slack.card_closed(card, "Approved by")
+    await idle(slack)
+    assert fake_tools.finished == ["deploy shop 7"]
+    assert slack.said(unanswered) == ["Good morning."]

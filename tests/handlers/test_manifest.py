@@ -1,4 +1,4 @@
-"""manifest.yaml is what the code registers, calls and needs, no more and no less, and what Slack's schema allows."""
+"""manifest.yaml has exactly what the code registers, calls and needs, and follows Slack's schema."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text())
 SCHEMA = json.loads((ROOT / "tests/data/manifest.schema.json").read_text())
 PLACES = ("channels", "groups", "im", "mpim")
-# Scopes by method and by event, for every kind of place (Slack: each method's and event's own page).
+# Scopes by method and by event, for every kind of conversation (from Slack's page of each method and event).
 OF_METHOD = {
     "auth.test": set(),
     "agents.sessions.setStatus": {"chat:write"},
@@ -46,7 +46,7 @@ OF_FEATURE = {"agent_view": {"assistant:write"}, "slash_commands": {"commands"}}
 
 
 class Recorder:
-    """Stands where Bolt's app stands and notes what is registered."""
+    """Stands in for Bolt's app and records what is registered."""
 
     def __init__(self) -> None:
         self.commands: list[str] = []
@@ -64,12 +64,12 @@ class Recorder:
         self.actions.append(name)
         return lambda listener: listener
 
-    def __getattr__(self, kind: str) -> Any:  # whatever else Bolt can register needs nothing in the manifest
+    def __getattr__(self, kind: str) -> Any:  # other registrations need nothing in the manifest
         return lambda *_: lambda listener: listener
 
 
 def methods_called() -> set[str]:
-    """Return the Web API methods whose names stand in the code that talks to Slack."""
+    """Return the Web API methods that the Slack code names."""
     found = set()
     for file in [*(ROOT / "bot/slack").rglob("*.py"), *(ROOT / "handlers").glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
@@ -78,35 +78,35 @@ def methods_called() -> set[str]:
     return found
 
 
-def test_slacks_schema_accepts_the_manifest_and_would_refuse_a_wrong_one() -> None:
+def test_slacks_schema_accepts_the_manifest_and_refuses_a_wrong_one() -> None:
     validator = jsonschema_rs.Draft7Validator(SCHEMA)
     assert [(error.message, list(error.instance_path)) for error in validator.iter_errors(MANIFEST)] == []
     assert not validator.is_valid({**MANIFEST, "features": {**MANIFEST["features"], "agent_views": {}}})
     assert not validator.is_valid({k: v for k, v in MANIFEST.items() if k != "display_information"})
 
 
-def test_commands_are_those_that_are_registered() -> None:
+def test_the_manifest_has_the_registered_commands() -> None:
     app = Recorder()
     register(app, None, Buttons(None, None, None), SlashCommands(None, None))  # type: ignore[arg-type]
     declared = [entry["command"] for entry in MANIFEST["features"]["slash_commands"]]
     assert sorted(declared) == sorted(app.commands) == sorted(COMMANDS)
-    assert all(entry["should_escape"] for entry in MANIFEST["features"]["slash_commands"])  # else users are not ids
+    assert all(entry["should_escape"] for entry in MANIFEST["features"]["slash_commands"])  # else users are names
 
 
-def test_interactivity_is_on_because_buttons_are_registered() -> None:
+def test_the_manifest_enables_interactivity_for_the_registered_buttons() -> None:
     app = Recorder()
     register(app, None, Buttons(None, None, None), SlashCommands(None, None))  # type: ignore[arg-type]
     assert bool(app.actions) is MANIFEST["settings"]["interactivity"]["is_enabled"] is True
     assert len(app.middleware) == 1
 
 
-def test_events_are_those_that_intake_takes() -> None:
+def test_the_manifest_has_the_events_that_intake_handles() -> None:
     declared = MANIFEST["settings"]["event_subscriptions"]["bot_events"]
     assert sorted(declared) == sorted(EVENTS)
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_every_event_that_is_asked_for_brings_something(name: str) -> None:
+def test_every_event_in_the_manifest_is_handled(name: str) -> None:
     kind, _, place = name.partition(".")
     where = {"channels": "channel", "groups": "group"}.get(place, place)
     event = {"type": kind, "channel": "C1", "channel_type": where, "user": "U1", "ts": "1.1", "thread_ts": "1.1"}
@@ -114,15 +114,15 @@ def test_every_event_that_is_asked_for_brings_something(name: str) -> None:
     assert parse_event(body) is not None
 
 
-def test_scopes_are_those_that_methods_events_and_features_need() -> None:
+def test_the_manifest_has_exactly_the_scopes_that_the_code_needs() -> None:
     called = methods_called()
-    assert called - set(OF_METHOD) == set(), "say which scopes these need"
+    assert called - set(OF_METHOD) == set(), "add the scopes of these methods to OF_METHOD"
     needed = set().union(*(OF_METHOD[method] for method in called), *(OF_EVENT[event] for event in EVENTS))
     needed |= set().union(*(scopes for feature, scopes in OF_FEATURE.items() if feature in MANIFEST["features"]))
     assert set(MANIFEST["oauth_config"]["scopes"]["bot"]) == needed
 
 
-def test_socket_mode_is_on_and_the_tokens_last() -> None:
+def test_socket_mode_is_on_and_token_rotation_is_off() -> None:
     settings = MANIFEST["settings"]
     assert settings["socket_mode_enabled"] is True
-    assert settings["token_rotation_enabled"] is False  # tokens would live 12 hours, and nobody renews them here
+    assert settings["token_rotation_enabled"] is False  # Hermes does not renew rotated tokens

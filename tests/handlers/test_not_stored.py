@@ -1,4 +1,4 @@
-"""When the store fails, whoever clicked or typed is told that nothing changed, and can do it again."""
+"""When a click or command cannot be stored, its author is told that nothing changed."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ CLICK = {
 
 
 class FullDisk:
-    """A gateway behind which nothing can be stored."""
+    """A gateway that cannot store anything."""
 
     async def decide(self, *_: Any) -> None:
         raise StorageError("disk full")
@@ -27,35 +27,35 @@ class FullDisk:
     stop = press_memory_button = command = decide
 
 
-class Slack:
-    """What was acknowledged and answered, in order."""
+class Responses:
+    """Records acknowledgements and responses in order."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[str, dict[str, Any]]] = []
+        self.sent: list[tuple[str, dict[str, Any]]] = []
 
     async def ack(self, **body: Any) -> None:
-        self.heard.append(("ack", body))
+        self.sent.append(("ack", body))
 
     async def respond(self, **body: Any) -> None:
-        self.heard.append(("respond", body))
+        self.sent.append(("respond", body))
 
 
 @pytest.mark.parametrize("name", ["decide", "stop", "memory"])
-async def test_a_click_is_answered_in_private_and_its_card_stays(name: str) -> None:
-    slack = Slack()
+async def test_a_click_that_cannot_be_stored_is_answered_and_its_card_stays(name: str) -> None:
+    slack = Responses()
     await getattr(Buttons(FullDisk(), FullDisk(), command_response), name)(CLICK, slack.ack, slack.respond)
-    assert slack.heard[0] == ("ack", {})
-    kind, body = slack.heard[1]
+    assert slack.sent[0] == ("ack", {})
+    kind, body = slack.sent[1]
     assert kind == "respond"
     assert body["blocks"][0]["text"] == "\n\n".join(TEXTS["command.failed"])
     assert (body["replace_original"], body["response_type"]) == (False, "ephemeral")
 
 
-async def test_a_command_is_answered_with_its_acknowledgement() -> None:
-    slack = Slack()
+async def test_a_command_that_cannot_be_stored_is_answered_in_its_acknowledgement() -> None:
+    slack = Responses()
     body = {"command": "/memory", "text": "add tea", "user_id": "U0ANA", "channel_id": "C0GENERAL"}
     await SlashCommands(FullDisk(), command_response).run(body, slack.ack)
-    [(kind, said)] = slack.heard
+    [(kind, said)] = slack.sent
     assert kind == "ack"
     assert "nothing was changed" in said["blocks"][0]["text"]
     assert said["response_type"] == "ephemeral"

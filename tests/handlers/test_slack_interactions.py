@@ -1,4 +1,4 @@
-"""Whatever Slack sends is acknowledged, also what belongs to an older version of the app."""
+"""Interactions are acknowledged, including those with an older version of the app."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ WHO: dict[str, Any] = {"user": {"id": "U1", "team_id": "T1"}, "team": {"id": "T1
 
 
 class Outdated(CommandIntake):
-    """Only notes clicks on outdated buttons."""
+    """Records clicks on outdated buttons."""
 
     def __init__(self) -> None:
         self.clicks: list[Click] = []
@@ -25,7 +25,7 @@ class Outdated(CommandIntake):
 
 
 class Unused:
-    """Stands for what no outdated button may reach."""
+    """A gateway that an outdated button must not call."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} was called")
@@ -53,6 +53,8 @@ def app() -> AsyncApp:
     ],
     ids=lambda payload: payload["type"],
 )
-async def test_what_an_older_version_offered_is_acknowledged(app: AsyncApp, payload: dict[str, Any]) -> None:
+async def test_buttons_and_commands_of_an_older_version_are_acknowledged(
+    app: AsyncApp, payload: dict[str, Any]
+) -> None:
     answer = await app.async_dispatch(AsyncBoltRequest(body={**WHO, **payload}, mode="socket_mode"))
     assert answer.status == 200

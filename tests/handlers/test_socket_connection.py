@@ -1,4 +1,4 @@
-"""The socket's watchdog against a Slack that misbehaves: replaced within its time, and not ready meanwhile."""
+"""A broken socket is replaced in time and does not count as alive until then."""
 
 import asyncio
 import time
@@ -19,11 +19,11 @@ QUICK = SocketTimeouts(down=0.3, ping=0.2, tick=0.02)
 GENERAL, ANA = "C0GENERAL", "U0ANA"
 
 
-class Line:
-    """A socket whose events are counted."""
+class RecordingSocket:
+    """A socket connection that records the texts of its events."""
 
     def __init__(self, sim: Simulator, token: str = "xapp-simulator") -> None:
-        self.heard: list[str] = []
+        self.texts: list[str] = []
         me = AuthorizeResult(enterprise_id=None, team_id="T0SIM", bot_user_id="U0HERMES", bot_id="B0HERMES")
 
         async def authorize() -> AuthorizeResult:
@@ -32,8 +32,8 @@ class Line:
         app = AsyncApp(client=AsyncWebClient(token="xoxb-simulator", base_url=sim.api_url), authorize=authorize)
 
         @app.use
-        async def hear(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse:  # noqa: A002
-            self.heard.append(body["event"].get("text", ""))
+        async def record(body: dict[str, Any], next: Callable[[], Awaitable[BoltResponse]]) -> BoltResponse:  # noqa: A002
+            self.texts.append(body["event"].get("text", ""))
             return BoltResponse(status=200)
 
         self.socket = SocketConnection(app, token, sim.api_url, time.monotonic, QUICK)
@@ -41,11 +41,14 @@ class Line:
     async def alive(self) -> bool:
         return self.socket.alive
 
-    async def hears(self, sim: Simulator, text: str) -> None:
-        """Say something until it arrives: what is said while no socket is open comes too late for a test."""
+    async def receives(self, sim: Simulator, text: str) -> None:
+        """Wait for an open socket, post a message, and wait until it arrives.
+
+        A message posted without a socket would only be delivered after Slack's delay.
+        """
 
         async def arrived() -> bool:
-            return text in self.heard
+            return text in self.texts
 
         await until(self.alive, True)
         await sim.say(ANA, GENERAL, text)
@@ -59,69 +62,69 @@ async def sim() -> AsyncIterator[Simulator]:
 
 
 @pytest.fixture
-async def line(sim: Simulator) -> AsyncIterator[Line]:
-    one = Line(sim)
-    await one.socket.start()
-    await until(one.alive, True)
-    yield one
-    await one.socket.close()
+async def connection(sim: Simulator) -> AsyncIterator[RecordingSocket]:
+    connection = RecordingSocket(sim)
+    await connection.socket.start()
+    await until(connection.alive, True)
+    yield connection
+    await connection.socket.close()
 
 
-async def test_an_open_socket_hears(sim: Simulator, line: Line) -> None:
-    await line.hears(sim, "hello")
+async def test_an_open_socket_receives_events(sim: Simulator, connection: RecordingSocket) -> None:
+    await connection.receives(sim, "hello")
 
 
-async def test_a_socket_that_goes_silent_is_replaced(sim: Simulator, line: Line) -> None:
+async def test_a_socket_that_goes_silent_is_replaced(sim: Simulator, connection: RecordingSocket) -> None:
     sim.switches.silent_sockets = True
-    await until(line.alive, False)
+    await until(connection.alive, False)
     sim.switches.silent_sockets = False
-    await line.hears(sim, "again")
+    await connection.receives(sim, "again")
 
 
-async def test_a_socket_that_was_cut_is_replaced(sim: Simulator, line: Line) -> None:
+async def test_a_socket_that_was_cut_is_replaced(sim: Simulator, connection: RecordingSocket) -> None:
     await sim.kill_sockets()
-    await until(line.alive, False)
-    await line.hears(sim, "again")
+    await until(connection.alive, False)
+    await connection.receives(sim, "again")
 
 
-async def test_a_socket_that_slack_wants_renewed_is_renewed(sim: Simulator, line: Line) -> None:
+async def test_a_socket_that_slack_asks_to_refresh_is_refreshed(sim: Simulator, connection: RecordingSocket) -> None:
     for n in range(3):
         await sim.refresh_sockets()
         await sim.wait_connected()
-        await line.hears(sim, f"again {n}")
+        await connection.receives(sim, f"again {n}")
 
 
-async def test_addresses_that_refuse_are_not_asked_for_ever(sim: Simulator, line: Line) -> None:
+async def test_after_a_bad_socket_address_a_new_one_is_requested(sim: Simulator, connection: RecordingSocket) -> None:
     sim.switches.bad_tickets = True
     await sim.kill_sockets()
-    await until(line.alive, False)
+    await until(connection.alive, False)
     asked = len(sim.calls("apps.connections.open"))
 
     async def more() -> int:
         return len(sim.calls("apps.connections.open")) - asked
 
     await until(more, lambda n: n >= 2)
-    assert not line.socket.alive
+    assert not connection.socket.alive
     sim.switches.bad_tickets = False
-    await line.hears(sim, "again")
+    await connection.receives(sim, "again")
 
 
-async def test_a_bad_address_at_the_first_connection_is_given_up(sim: Simulator) -> None:
+async def test_a_bad_address_at_the_first_connection_is_replaced(sim: Simulator) -> None:
     sim.switches.bad_tickets = True
-    one = Line(sim)
-    await one.socket.start()
+    connection = RecordingSocket(sim)
+    await connection.socket.start()
 
     async def asked() -> int:
         return len(sim.calls("apps.connections.open"))
 
     await until(asked, lambda n: n >= 2)
     sim.switches.bad_tickets = False
-    await one.hears(sim, "at last")
-    await one.socket.close()
+    await connection.receives(sim, "at last")
+    await connection.socket.close()
 
 
-async def test_a_token_revoked_meanwhile_is_said_and_tried_again(
-    sim: Simulator, line: Line, caplog: pytest.LogCaptureFixture
+async def test_a_revoked_token_is_logged_and_tried_again(
+    sim: Simulator, connection: RecordingSocket, caplog: pytest.LogCaptureFixture
 ) -> None:
     await sim.fail_next("apps.connections.open", error="token_revoked", count=1000)
     await sim.kill_sockets()
@@ -130,25 +133,25 @@ async def test_a_token_revoked_meanwhile_is_said_and_tried_again(
         return any(getattr(record, "reason", "") == "token_revoked" for record in caplog.records)
 
     await until(said, True)
-    assert not line.socket.alive
+    assert not connection.socket.alive
     await sim.clear_faults()
-    await line.hears(sim, "again")
+    await connection.receives(sim, "again")
 
 
-async def test_slack_out_of_reach_meanwhile_is_waited_for(sim: Simulator, line: Line) -> None:
+async def test_an_unreachable_slack_is_tried_again(sim: Simulator, connection: RecordingSocket) -> None:
     await sim.fail_next("apps.connections.open", drop=True, count=1000)
     await sim.kill_sockets()
-    await until(line.alive, False)
+    await until(connection.alive, False)
     await sim.clear_faults()
-    await line.hears(sim, "again")
+    await connection.receives(sim, "again")
 
 
-async def test_closing_while_nothing_works_is_prompt(sim: Simulator) -> None:
+async def test_closing_is_quick_while_slack_is_unreachable(sim: Simulator) -> None:
     await sim.fail_next("apps.connections.open", delay=60, count=1000)
-    one = Line(sim)
-    await one.socket.start()
+    connection = RecordingSocket(sim)
+    await connection.socket.start()
     async with asyncio.timeout(20):
-        await one.socket.close()
+        await connection.socket.close()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ async def test_closing_while_nothing_works_is_prompt(sim: Simulator) -> None:
         ({"drop": True}, "cannot be reached"),
     ],
 )
-async def test_a_check_says_what_is_wrong(sim: Simulator, trouble: dict[str, Any], words: str) -> None:
+async def test_a_check_names_the_problem(sim: Simulator, trouble: dict[str, Any], words: str) -> None:
     await sim.fail_next("apps.connections.open", **trouble, count=3)
     with pytest.raises(SocketError, match=words):
         await check_app_token("xapp-simulator", sim.api_url)

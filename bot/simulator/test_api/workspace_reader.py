@@ -60,6 +60,6 @@ class WorkspaceReader:
         """Return the Web API calls so far, oldest first; empty without the log."""
         return [call for call in self._api.log if method in (None, call.method)]
 
-    async def wait_for(self, predicate: Callable[[], T], timeout: float = 5.0) -> T:
+    async def wait_for(self, predicate: Callable[[], T], timeout: float = 30.0) -> T:
         """Return the first true value of `predicate`, called now and after each change, or raise TimeoutError."""
         return await self._slack.changes.until(predicate, timeout)

@@ -1,4 +1,4 @@
-"""A signal ends Hermes at once: exit code 0, nothing left running, nothing secret said, whatever it was doing."""
+"""After a signal Hermes exits with 0, without child processes and without secrets in its output."""
 
 import os
 import re
@@ -12,14 +12,14 @@ import pytest
 import yaml
 
 from bot.simulator.server import Simulator
-from tests.fakes.mcp_bench import HERE, alive
-from tests.fakes.model_script import calls, hang
-from tests.fakes.model_server import ScriptedModel
-from tests.processes import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, on
+from tests.fakes.mcp_test_hub import HERE, alive
+from tests.fakes.model_scripts import calls, hang
+from tests.fakes.scripted_model import ScriptedModel
+from tests.hermes_process import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, bot_environment
 from tests.waiting import until
 
 GENERAL, ANA = "C0GENERAL", "U0ANA"
-PROMPTLY = 10.0  # seconds: what a container is given between SIGTERM and SIGKILL
+STOP_S = 10.0  # a container runtime waits this long between SIGTERM and SIGKILL
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ async def model() -> AsyncIterator[ScriptedModel]:
 
 
 async def stopped(hermes: HermesProcess, number: signal.Signals) -> None:
-    """Send the signal; the end is prompt and clean, and every line of the log is JSON without a secret."""
+    """Send the signal; check the exit code, the time, and that every log line is JSON without a secret."""
     hermes.signal(number)
-    assert await hermes.ends(PROMPTLY) == 0
+    assert await hermes.ends(STOP_S) == 0
     assert hermes.lines()[-1]["message"] == "stopped"
     said = hermes.out + hermes.err
     assert not [secret for secret in (BOT_TOKEN, APP_TOKEN, KEY, "ticket=") if secret in said]
@@ -46,7 +46,7 @@ async def stopped(hermes: HermesProcess, number: signal.Signals) -> None:
 
 
 async def connected(address: str) -> None:
-    """Wait for the MCP server: on a busy machine it takes longer to start than a turn waits for it."""
+    """Wait until the MCP server is connected: on a busy machine it starts more slowly than a turn waits for it."""
 
     async def numbers() -> str:
         async with aiohttp.ClientSession() as http, http.get(f"{address}/metrics") as answer:
@@ -56,8 +56,8 @@ async def connected(address: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_an_idle_bot_ends_at_either_signal(sim: Simulator, tmp_path: Path, number: signal.Signals) -> None:
-    async with HermesProcess(tmp_path, "run", **on(sim, HERMES_LOG_LEVEL="debug")) as hermes:
+async def test_an_idle_bot_stops_at_either_signal(sim: Simulator, tmp_path: Path, number: signal.Signals) -> None:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, HERMES_LOG_LEVEL="debug")) as hermes:
         address = await hermes.ready()
         await sim.wait_connected()
         async with aiohttp.ClientSession() as http, http.get(f"{address}/healthz") as answer:
@@ -65,9 +65,11 @@ async def test_an_idle_bot_ends_at_either_signal(sim: Simulator, tmp_path: Path,
         await stopped(hermes, number)
 
 
-async def test_a_hanging_model_holds_nobody_up(sim: Simulator, model: ScriptedModel, tmp_path: Path) -> None:
+async def test_a_hanging_model_request_does_not_delay_shutdown(
+    sim: Simulator, model: ScriptedModel, tmp_path: Path
+) -> None:
     model.default = hang("I think ")
-    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
         await hermes.ready()
         await sim.wait_connected()
         await sim.say(ANA, GENERAL, "@hermes think")
@@ -75,17 +77,17 @@ async def test_a_hanging_model_holds_nobody_up(sim: Simulator, model: ScriptedMo
         await stopped(hermes, signal.SIGTERM)
 
 
-async def test_a_child_that_resists_and_is_in_a_call_goes_too(
+async def test_an_mcp_server_that_ignores_sigterm_during_a_call_is_ended_too(
     sim: Simulator, model: ScriptedModel, tmp_path: Path
 ) -> None:
-    server = {"command": sys.executable, "args": [str(HERE / "mcp_server.py"), "stdio"]}
+    server = {"command": sys.executable, "args": [str(HERE / "sdk_mcp_server.py"), "stdio"]}
     names = ("t_spawn", "t_stubborn", "t_block")
     said = {"mcp_servers": {"t": server}, "tools": {name: {"risk": "allow", "timeout_s": 60} for name in names}}
     (tmp_path / "hermes.yaml").write_text(yaml.safe_dump(said))
     blocked = tmp_path / "blocked"
     steps = [calls(("t_spawn", {"detached": True})), calls(("t_stubborn", {}))]
     model.reply(*steps, calls(("t_block", {"file": str(blocked)})))
-    async with HermesProcess(tmp_path, "run", **on(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim, OPENAI_BASE_URL=model.base_url)) as hermes:
         await connected(await hermes.ready())
         await sim.wait_connected()
         await sim.say(ANA, GENERAL, "@hermes work")
@@ -101,14 +103,14 @@ async def test_a_child_that_resists_and_is_in_a_call_goes_too(
         assert not [pid for pid in pids if alive(pid)]
 
 
-async def test_a_signal_sent_twice_at_once_is_one(sim: Simulator, tmp_path: Path) -> None:
-    async with HermesProcess(tmp_path, "run", **on(sim)) as hermes:
+async def test_two_signals_at_once_stop_the_bot_normally(sim: Simulator, tmp_path: Path) -> None:
+    async with HermesProcess(tmp_path, "run", **bot_environment(sim)) as hermes:
         await hermes.ready()
         os.kill(hermes.pid, signal.SIGTERM)
         await stopped(hermes, signal.SIGTERM)
 
 
-async def test_the_local_slack_ends_with_its_bot(tmp_path: Path) -> None:
+async def test_the_local_slack_stops_with_its_bot(tmp_path: Path) -> None:
     async with HermesProcess(tmp_path, "dev", "--port", "0", SLACK_BOT_TOKEN="xoxb-real", OPENAI_API_KEY="") as hermes:
 
         async def page() -> str:

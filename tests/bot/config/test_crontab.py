@@ -1,4 +1,4 @@
-"""crontab(5) as its page describes it, against a clock that is simply stepped minute by minute."""
+"""Cron expressions follow crontab(5), compared with a clock that is stepped minute by minute."""
 
 import re
 from contextlib import suppress
@@ -22,7 +22,7 @@ def at(*parts: int, zone: object = UTC) -> float:
 
 
 def stepped(expression: str, start: datetime, minutes: int) -> list[datetime]:
-    """Compute by hand, from the text alone, when an expression of plain numbers and stars is due."""
+    """Compute from the text when an expression of plain numbers and stars is due."""
     minute, hour, day, month, week = expression.split()
 
     def fits(field: str, *values: int) -> bool:
@@ -59,7 +59,7 @@ def fires(due: CrontabTrigger, start: datetime, count: int) -> list[datetime]:
 
 @settings(max_examples=60, deadline=None)
 @given(EXPRESSION, st.integers(0, 3_000_000))
-def test_it_is_due_when_a_stepped_clock_says_so_and_the_timer_agrees(expression: str, minute: int) -> None:
+def test_due_times_agree_with_a_stepped_clock_and_with_apscheduler(expression: str, minute: int) -> None:
     start = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=minute)
     schedule = crontab.parse(expression)
     by_hand = stepped(expression, start, 3 * 1440)
@@ -124,19 +124,19 @@ def test_sunday_is_0_and_7_in_lists_ranges_and_steps(written: str, same: str) ->
         (f"{'1' * 5000} 3 * * *", "has a number"),
     ],
 )
-def test_what_cannot_be_is_refused_with_field_and_remedy(expression: str, complaint: str) -> None:
+def test_an_impossible_expression_is_refused_with_field_and_remedy(expression: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=re.escape(complaint).replace(r"\.\*", ".*")):
         crontab.parse(expression)
 
 
 @settings(deadline=None)
 @given(st.text(max_size=40) | st.text(alphabet="0123456789*,-/ sunmolw#", max_size=30))
-def test_no_text_raises_anything_else(text: str) -> None:
+def test_any_text_is_accepted_or_refused_with_one_error(text: str) -> None:
     with suppress(ValueError):
         crontab.parse(text).following(0.0)
 
 
-def test_leap_day_and_days_of_either_kind() -> None:
+def test_leap_days_and_combined_day_fields_are_due() -> None:
     assert crontab.parse("0 0 29 2 *").following(at(2096, 3, 1)) == at(2104, 2, 29)
     assert crontab.parse("0 0 29 2 *").last(at(2027, 1, 1)) == at(2024, 2, 29)
     assert crontab.parse("0 0 31 2 1").following(at(2026, 11, 29)) == at(2027, 2, 1)
@@ -144,7 +144,7 @@ def test_leap_day_and_days_of_either_kind() -> None:
 
 def test_a_repeated_hour_counts_once_and_a_skipped_time_is_due_by_the_new_clock() -> None:
     schedule = crontab.parse("30 2 * * *", BERLIN)
-    first, second = at(2026, 10, 25, 0, 30), at(2026, 10, 25, 1, 30)  # 02:30 summer time, and 02:30 again
+    first, second = at(2026, 10, 25, 0, 30), at(2026, 10, 25, 1, 30)  # 02:30 summer time, then 02:30 winter time
     assert schedule.last(first) == first
     assert schedule.last(second) == first
     assert schedule.following(first) == at(2026, 10, 26, 1, 30)

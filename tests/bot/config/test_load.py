@@ -1,4 +1,4 @@
-"""Loading: environment beats file beats default, variables are filled in, and every problem is named at once."""
+"""Environment variables override the file, the file overrides defaults, and all problems are named at once."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import yaml
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
 from bot.mcp_servers import server_problems
-from tests.bot.surroundings import Surroundings
+from tests.bot.conftest import CleanEnvironment
 
 TOKENS = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
 
@@ -21,8 +21,8 @@ def problems(**how: Any) -> list[str]:
     return caught.value.problems
 
 
-def test_nothing_but_tokens_and_a_model_is_needed(around: Surroundings) -> None:
-    around.set(**TOKENS, HERMES_MODEL="qwen")
+def test_tokens_and_a_model_are_enough(clean_env: CleanEnvironment) -> None:
+    clean_env.set(**TOKENS, HERMES_MODEL="qwen")
     config = load()
     assert (config.model.name, config.database_url) == ("qwen", "sqlite+aiosqlite:///data/hermes.db")
     assert (config.files_root, config.http_port, config.slack_api_url) == (
@@ -71,18 +71,18 @@ COMPLAINTS = (
 )
 
 
-def test_every_problem_is_named_at_once(around: Surroundings) -> None:
-    around.set(HERMES_HTTP_PORT="many", HERMES_LOG_LEVEL="loud", HERMES_DATABASE_URL="mysql://h/db")
-    around.say(MISTAKES)
+def test_every_problem_is_named_at_once(clean_env: CleanEnvironment) -> None:
+    clean_env.set(HERMES_HTTP_PORT="many", HERMES_LOG_LEVEL="loud", HERMES_DATABASE_URL="mysql://h/db")
+    clean_env.write_config(MISTAKES)
     named = "\n".join(problems(required=True))
     assert not [words for words in COMPLAINTS if words not in named], named
     assert "<class" not in named
     assert "function-after" not in named
 
 
-def test_the_environment_beats_the_file_and_the_dotenv_is_below_it(around: Surroundings) -> None:
-    (around.folder / ".env").write_text("HERMES_MODEL=from-dotenv\nOPENAI_API_KEY=dotenv-key\nPLACE=dotenv\n")
-    around.say('model: {name: from-file, base_url: "http://${PLACE}/v1", temperature: 1}')
+def test_the_environment_overrides_the_file_and_the_dotenv_file_does_not(clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / ".env").write_text("HERMES_MODEL=from-dotenv\nOPENAI_API_KEY=dotenv-key\nPLACE=dotenv\n")
+    clean_env.write_config('model: {name: from-file, base_url: "http://${PLACE}/v1", temperature: 1}')
     config = load(required=False)
     key = config.model.api_key
     assert (config.model.name, config.model.base_url, config.model.temperature) == (
@@ -92,86 +92,90 @@ def test_the_environment_beats_the_file_and_the_dotenv_is_below_it(around: Surro
     )
     assert key is not None
     assert key.get_secret_value() == "dotenv-key"
-    around.set(HERMES_MODEL="real", PLACE="real")
+    clean_env.set(HERMES_MODEL="real", PLACE="real")
     assert (load(required=False).model.name, load(required=False).model.base_url) == ("real", "http://real/v1")
 
 
-def test_variables_take_their_value_else_their_default_else_are_a_problem(around: Surroundings) -> None:
-    around.set(A="one", EMPTY="")
-    around.say('session: {fields: {a: "${A} ${A:-x}", b: "${B:-two}", c: "${EMPTY:-three}", d: "${EMPTY}$${A}"}}')
+def test_a_variable_takes_its_value_or_its_default_or_is_a_problem(clean_env: CleanEnvironment) -> None:
+    clean_env.set(A="one", EMPTY="")
+    clean_env.write_config(
+        'session: {fields: {a: "${A} ${A:-x}", b: "${B:-two}", c: "${EMPTY:-three}", d: "${EMPTY}$${A}"}}'
+    )
     assert load(required=False).session.fields == {"a": "one one", "b": "two", "c": "three", "d": "${A}"}
-    around.say('session: {fields: {a: "${B}", b: "${not a name}"}}')
+    clean_env.write_config('session: {fields: {a: "${B}", b: "${not a name}"}}')
     first, second = problems()
     assert first == "hermes.yaml: session.fields.a: ${B} is not set; set it, or write ${B:-default}"
     assert "invalid variable" in second
 
 
-def test_a_value_filled_in_may_be_a_number(around: Surroundings) -> None:
-    around.say('model: {context_window: "${WINDOW:-8192}"}')
+def test_a_substituted_value_can_be_a_number(clean_env: CleanEnvironment) -> None:
+    clean_env.write_config('model: {context_window: "${WINDOW:-8192}"}')
     assert load(required=False).model.context_window == 8192
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
 @pytest.mark.parametrize("dev", [True, False])
-def test_a_key_or_an_address_without_a_model_says_so(around: Surroundings, variable: str, dev: bool) -> None:
-    around.set(**TOKENS, **{variable: "http://127.0.0.1:1/v1"})
+def test_an_api_key_or_an_address_without_a_model_is_explained(
+    clean_env: CleanEnvironment, variable: str, dev: bool
+) -> None:
+    clean_env.set(**TOKENS, **{variable: "http://127.0.0.1:1/v1"})
     (problem,) = problems(dev=dev, required=True)
     assert variable in problem
     assert "set HERMES_MODEL" in problem
 
 
-def test_the_local_slack_ignores_real_tokens_and_a_real_database(around: Surroundings) -> None:
-    around.set(**TOKENS, HERMES_DATABASE_URL="sqlite+aiosqlite:///real.db", SLACK_API_URL="https://example.com")
+def test_the_local_slack_ignores_real_tokens_and_a_real_database(clean_env: CleanEnvironment) -> None:
+    clean_env.set(**TOKENS, HERMES_DATABASE_URL="sqlite+aiosqlite:///real.db", SLACK_API_URL="https://example.com")
     config = load(dev=True)
     assert (config.bot_token, config.app_token, config.slack_api_url) == (None, None, "https://slack.com/api/")
     assert config.database_url == "sqlite+aiosqlite:///data/dev/hermes.db"
     assert config.model.name is None
 
 
-def test_swapped_tokens_are_noticed_before_slack_is_asked(around: Surroundings) -> None:
-    around.set(SLACK_BOT_TOKEN="xapp-1", SLACK_APP_TOKEN="xoxb-1", HERMES_MODEL="m")
+def test_swapped_tokens_are_reported_before_slack_is_called(clean_env: CleanEnvironment) -> None:
+    clean_env.set(SLACK_BOT_TOKEN="xapp-1", SLACK_APP_TOKEN="xoxb-1", HERMES_MODEL="m")
     assert [p.partition(":")[0] for p in problems(required=True)] == [
         "SLACK_BOT_TOKEN is an app-level token (xapp-…)",
         "SLACK_APP_TOKEN is a bot token (xoxb-…)",
     ]
 
 
-def test_paths_in_the_file_are_meant_from_its_folder(around: Surroundings) -> None:
-    place = around.folder / "etc"
+def test_paths_in_the_file_are_relative_to_its_folder(clean_env: CleanEnvironment) -> None:
+    place = clean_env.folder / "etc"
     place.mkdir()
     (place / "prompt.md").write_text("Be kind.")
     (place / "h.yaml").write_text(
         "model: {system_prompt_file: prompt.md}\ntools: {files_root: files}\nmcp_servers: mcp.json\n"
     )
-    around.set(HERMES_CONFIG="etc/h.yaml")
+    clean_env.set(HERMES_CONFIG="etc/h.yaml")
     config = load(required=False)
     assert (config.model.system_prompt_file, config.mcp_servers) == (Path("etc/prompt.md"), Path("etc/mcp.json"))
     assert config.files_root == Path("etc/files")
 
 
-def test_servers_written_inline_are_left_to_their_own_reader(around: Surroundings) -> None:
-    around.say('mcp_servers: {a: {command: x, env: {TOKEN: "${UNSET}"}, disabled: true}}')
+def test_inline_mcp_servers_are_not_validated_at_load(clean_env: CleanEnvironment) -> None:
+    clean_env.write_config('mcp_servers: {a: {command: x, env: {TOKEN: "${UNSET}"}, disabled: true}}')
     config = load(required=False, check_servers=server_problems)
     assert config.mcp_servers == {"a": {"command": "x", "env": {"TOKEN": "${UNSET}"}, "disabled": True}}
 
 
-def test_what_does_not_fit_the_place_is_named(around: Surroundings) -> None:
-    (around.folder / "file").write_text("")
-    around.say("model: {system_prompt_file: nowhere.md}\ntools: {files_root: file}")
+def test_a_path_that_cannot_be_used_is_named(clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / "file").write_text("")
+    clean_env.write_config("model: {system_prompt_file: nowhere.md}\ntools: {files_root: file}")
     assert [p.partition(":")[0] for p in problems()] == ["model.system_prompt_file", "tools.files_root"]
 
 
 @pytest.mark.parametrize("root", [".", "/", "data", "data/.."])
-def test_the_file_tools_never_reach_the_database(around: Surroundings, root: str) -> None:
-    around.say(tools={"files_root": root})
+def test_the_file_tools_never_reach_the_database(clean_env: CleanEnvironment, root: str) -> None:
+    clean_env.write_config(tools={"files_root": root})
     (problem,) = problems()
     assert " contains data, data/hermes.db" in problem
 
 
-def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
-    (around.folder / ".env").write_text("A=1")
-    around.set(HERMES_DATA_DIR="/nowhere/data")
-    around.say(tools={"files_root": "."})
+def test_the_file_tools_never_reach_the_keys(clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / ".env").write_text("A=1")
+    clean_env.set(HERMES_DATA_DIR="/nowhere/data")
+    clean_env.write_config(tools={"files_root": "."})
     (problem,) = problems()
     assert problem.endswith("contains hermes.yaml, .env; choose a separate folder")
 
@@ -191,35 +195,35 @@ def test_the_file_tools_never_reach_the_keys(around: Surroundings) -> None:
         ("mcp_servers: gone.json", "gone.json: cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_where(around: Surroundings, text: str, words: str) -> None:
-    around.say(text)
+def test_an_error_in_the_file_names_its_position_or_key(clean_env: CleanEnvironment, text: str, words: str) -> None:
+    clean_env.write_config(text)
     named = problems()
     assert [p for p in named if words in p], named
     assert "hunter2" not in str(named)
 
 
-def test_a_file_that_is_no_text_or_not_there(around: Surroundings) -> None:
-    (around.folder / "hermes.yaml").write_bytes(b"a: \xff\xfe")
+def test_a_file_that_is_missing_or_not_text_is_a_problem(clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / "hermes.yaml").write_bytes(b"a: \xff\xfe")
     assert problems() == ["hermes.yaml: is not UTF-8 text; save it as UTF-8"]
-    around.set(HERMES_CONFIG="gone.yaml")
+    clean_env.set(HERMES_CONFIG="gone.yaml")
     assert problems() == ["gone.yaml: cannot be read (No such file or directory); check HERMES_CONFIG"]
 
 
-def test_a_dotenv_that_is_no_text_is_named(around: Surroundings) -> None:
-    (around.folder / ".env").write_bytes(b"A=\xff\xfe\n")
+def test_a_dotenv_file_that_is_not_text_is_named(clean_env: CleanEnvironment) -> None:
+    (clean_env.folder / ".env").write_bytes(b"A=\xff\xfe\n")
     (problem,) = problems()
     assert problem.startswith(".env: cannot be read (UnicodeDecodeError)")
 
 
-def test_a_tool_may_have_any_name_that_is_not_reserved(around: Surroundings) -> None:
-    around.say("tools: {rules: {risk: deny}, weather_now:, defaults: {timeout_s: 3}}")
+def test_a_tool_can_have_any_name_that_is_not_reserved(clean_env: CleanEnvironment) -> None:
+    clean_env.write_config("tools: {rules: {risk: deny}, weather_now:, defaults: {timeout_s: 3}}")
     tools = load(required=False).tools
     assert (tools.defaults.timeout_s, tools.rules["rules"].risk, tools.rules["weather_now"].risk) == (3, "deny", None)
 
 
-def test_the_example_is_a_configuration_and_names_every_key(around: Surroundings) -> None:
+def test_the_example_file_is_valid_and_names_every_key(clean_env: CleanEnvironment) -> None:
     example = Path(__file__).parents[3] / "config" / "hermes.example.yaml"
-    around.set(HERMES_CONFIG=str(example), OPENAI_API_KEY="k")
+    clean_env.set(HERMES_CONFIG=str(example), OPENAI_API_KEY="k")
     config = load(required=False)
     said = yaml.safe_load(example.read_text())
     own = {"bot_token", "app_token", "slack_api_url", "database_url", "data_dir", "http_port", "log_level"}

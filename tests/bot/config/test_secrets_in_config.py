@@ -1,4 +1,4 @@
-"""No value that may be secret is ever in an error, wherever it was put by mistake."""
+"""No configuration error contains a secret, wherever the secret was put by mistake."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
 from bot.mcp_servers import server_problems
-from tests.bot.surroundings import Surroundings
+from tests.bot.conftest import CleanEnvironment
 
 SECRET = "hunter2-hunter2"
 KEYS = sorted(set(Config.model_fields) | {"bogus", "limits"})
@@ -30,8 +30,8 @@ VARIABLES += ("HERMES_HTTP_PORT", "HERMES_LOG_LEVEL", "SLACK_API_URL")
 BAD = st.sampled_from([SECRET, f"http://u:{SECRET}@h:x/", f"postgresql://u:{SECRET}@h:port/db", f"sqlite:{SECRET}"])
 
 
-def complaint(*, required: bool) -> str:
-    """Return what loading complains of, or how the configuration looks in a log."""
+def error_or_repr(*, required: bool) -> str:
+    """Return the error of loading, or the repr of the loaded secrets."""
     try:
         config = load(required=required, check_servers=server_problems)
     except ConfigError as error:
@@ -44,28 +44,28 @@ def complaint(*, required: bool) -> str:
     said=st.dictionaries(st.sampled_from(KEYS), values, max_size=4),
     found=st.dictionaries(st.sampled_from(VARIABLES), BAD),
 )
-def test_no_secret_is_ever_in_an_error(around: Surroundings, said: dict[str, Any], found: dict[str, str]) -> None:
-    around.say("S_: 1" if not said else yaml.safe_dump(said))
-    with set_for_now({"S": SECRET, **found}):
-        assert SECRET not in complaint(required=True)
+def test_no_error_contains_a_secret(clean_env: CleanEnvironment, said: dict[str, Any], found: dict[str, str]) -> None:
+    clean_env.write_config("S_: 1" if not said else yaml.safe_dump(said))
+    with EnvironmentVariables({"S": SECRET, **found}):
+        assert SECRET not in error_or_repr(required=True)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.sampled_from("{}[]:,&*!|>'\"%@`#- \n\tab"), max_size=30))
-def test_broken_yaml_never_shows_what_stands_in_it(around: Surroundings, text: str) -> None:
-    around.say(f"model: {{api_key: {SECRET}}}\n{text}")
-    assert SECRET not in complaint(required=False)
+def test_an_error_in_yaml_shows_none_of_its_text(clean_env: CleanEnvironment, text: str) -> None:
+    clean_env.write_config(f"model: {{api_key: {SECRET}}}\n{text}")
+    assert SECRET not in error_or_repr(required=False)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=st.sampled_from(["*", "&", "!", "'", '"', "@", "%", "`", "{", "!!int ", "!!python/object:"]))
-def test_a_secret_that_yaml_misreads_is_not_shown(around: Surroundings, before: str) -> None:
-    around.say(f"model: {{api_key: {before}{SECRET}}}\n")
-    assert SECRET not in complaint(required=False)
+def test_a_secret_that_yaml_misreads_is_not_shown(clean_env: CleanEnvironment, before: str) -> None:
+    clean_env.write_config(f"model: {{api_key: {before}{SECRET}}}\n")
+    assert SECRET not in error_or_repr(required=False)
 
 
-class set_for_now:  # noqa: N801 - reads as a word
-    """Variables for the time of one example."""
+class EnvironmentVariables:
+    """Set environment variables during one example."""
 
     def __init__(self, variables: dict[str, str]) -> None:
         self._variables = variables

@@ -1,4 +1,4 @@
-"""The memory jobs treat each person apart, in batches, and one person's failure stops nobody else's."""
+"""Memory jobs process each person separately, in batches; a failure for one does not stop the others."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ async def contents(db: Database, owner: str = "UANN") -> list[str]:
     return [m.content for m in await db.read(memories.page, "T1", owner, limit=99)]
 
 
-async def test_consolidation_merges_exact_duplicates_of_each_person_alone(db: Database) -> None:
+async def test_consolidation_merges_duplicates_of_each_person_separately(db: Database) -> None:
     def fill(tx: Tx) -> None:
         keep(tx, note("Likes tea", hits=2))
         keep(tx, note("likes tea.", audience=Audience("public"), hits=3))
@@ -56,7 +56,7 @@ async def test_consolidation_merges_exact_duplicates_of_each_person_alone(db: Da
     assert words == 5
 
 
-async def test_pruning_archives_the_unused_and_keeps_what_stands_and_deletes_only_after_retention(db: Database) -> None:
+async def test_pruning_archives_unused_memories_and_deletes_only_after_retention(db: Database) -> None:
     old = {"created": MONDAY - 100 * DAY, "updated": MONDAY - 100 * DAY}
 
     def fill(tx: Tx) -> None:
@@ -74,12 +74,14 @@ async def test_pruning_archives_the_unused_and_keeps_what_stands_and_deletes_onl
     assert set(await contents(db)) == {"old but used", "over", "new"}
 
 
-async def test_more_than_a_batch_is_worked_through(db: Database) -> None:
+async def test_more_memories_than_a_batch_are_all_processed(db: Database) -> None:
     await db.write(lambda tx: [keep(tx, note(f"fact {i}", created=0.0, updated=0.0)) for i in range(450)] and None)
     assert (await run(db, "prune"))["archived"] == 450
 
 
-async def test_a_failure_for_one_person_stops_nobody_else(db: Database, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_for_one_person_does_not_stop_the_others(
+    db: Database, caplog: pytest.LogCaptureFixture
+) -> None:
     def fill(tx: Tx) -> None:
         for owner in (ANN, BEN):
             keep(tx, note("same", owner))

@@ -1,4 +1,4 @@
-"""Jobs run once for each occurrence, whichever process is first, and stopping waits for them."""
+"""A job runs once for each occurrence, in one process, and stopping waits for running jobs."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -55,7 +55,7 @@ async def reports(db: Database, job: str) -> list[Any]:
     return await db.read(lambda tx: list(tx.execute(query, {"job": job}).scalars()))
 
 
-async def test_the_first_start_misses_nothing_and_a_later_one_runs_what_was_missed_once(db: Database) -> None:
+async def test_the_first_start_runs_nothing_and_a_later_one_runs_a_missed_occurrence_once(db: Database) -> None:
     clock = Clock()
 
     async def start_and_stop() -> list[Any]:
@@ -85,7 +85,7 @@ async def test_two_processes_run_an_occurrence_once(db: Database) -> None:
     assert not await db.write(job_runs.claim, "consolidate", MONDAY, MONDAY)
 
 
-async def test_expiry_and_recovery_run_at_start_and_then_again_whatever_happens_to_one(db: Database) -> None:
+async def test_expiry_and_recovery_run_at_start_and_repeatedly_despite_failures(db: Database) -> None:
     counts = {"expire": 0, "recover": 0}
 
     def call(name: str) -> Callable[[], Awaitable[None]]:
@@ -120,7 +120,7 @@ async def test_expiry_and_recovery_run_at_start_and_then_again_whatever_happens_
     assert counts == after
 
 
-async def test_stopping_waits_for_what_runs_and_a_running_job_is_not_started_again(db: Database) -> None:
+async def test_stopping_waits_for_running_jobs_and_a_running_job_is_not_started_twice(db: Database) -> None:
     release, log = asyncio.Event(), []
 
     async def slow() -> None:

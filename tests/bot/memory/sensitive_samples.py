@@ -1,4 +1,4 @@
-"""Messages to judge a secret check by, written before its rules were final. Values are made up at run time."""
+"""Sample messages for the check for sensitive data, written before its rules. Values are generated at run time."""
 
 import random
 import string
@@ -89,7 +89,7 @@ HARMLESS = [
     "sort the codes by country: 49, 86, 44",
 ]
 
-# Two later sets, again written before the rules that now find them.
+# Two later sets, also written before the rules that find them.
 SECRET += [
     f"you can log in as admin / {some(6)}#{digits(3)}",
     f"the vpn creds: user dana, pass {some(7)}{digits(2)}!",

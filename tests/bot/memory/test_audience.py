@@ -37,12 +37,12 @@ def test_a_memory_is_used_exactly_where_the_table_says(learnt: Place) -> None:
 
 
 @pytest.mark.parametrize("learnt", PLACES, ids=str)
-def test_a_memory_may_be_used_where_it_was_learnt(learnt: Place) -> None:
+def test_a_memory_can_be_used_where_it_was_learned(learnt: Place) -> None:
     assert is_visible(audience_of(learnt), "UANN", "UANN", learnt)
 
 
 @given(audience, place)
-def test_nobody_but_the_owner_and_no_unknown_place_ever_sees_a_memory(audience: Audience, place: Place) -> None:
+def test_only_the_owner_in_a_known_place_sees_a_memory(audience: Audience, place: Place) -> None:
     assert not is_visible(audience, "UANN", "UBEN", place)
     assert not is_visible(audience, "UANN", "", place)
     assert not is_visible(audience, "", "", place)
@@ -99,7 +99,7 @@ def test_a_covering_audience_is_seen_wherever_the_covered_one_is(wide: Audience,
             assert is_visible(wide, "U", "U", p) or not is_visible(narrow, "U", "U", p)
 
 
-def test_a_channel_that_was_opened_later_gets_nothing_of_what_it_heard_when_it_was_closed() -> None:
+def test_a_channel_that_became_public_gets_none_of_its_private_memories() -> None:
     closed = audience_of(Place("T1", "C1", "private"))
     assert not is_visible(closed, "U", "U", Place("T1", "C1", "public"))
     assert not is_visible(closed, "U", "U", Place("T1", "C1", "private", shared=True))

@@ -34,7 +34,7 @@ async def test_a_memory_takes_the_audience_of_its_place_and_its_source(db: Datab
     assert not kept.already_known
 
 
-async def test_what_is_known_is_not_stored_twice(db: Database) -> None:
+async def test_a_known_memory_is_not_stored_twice(db: Database) -> None:
     first = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW, valid_until=NOW + 5)
     again = await db.write(memory_actions.remember, ANN, DM, "i LIKE tea.", NOW + 1)
     assert again.already_known
@@ -43,7 +43,7 @@ async def test_what_is_known_is_not_stored_twice(db: Database) -> None:
     assert not (await db.write(memory_actions.remember, BEN, DM, "I like tea", NOW)).already_known
 
 
-async def test_saying_it_again_before_more_people_widens_and_before_fewer_does_not_narrow(db: Database) -> None:
+async def test_repeating_it_in_a_wider_place_widens_it_and_in_a_narrower_one_does_not_narrow_it(db: Database) -> None:
     dm = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
     hall = (await db.write(memory_actions.remember, ANN, HALL, "I like tea", NOW, source=Source("C2", "9.9"))).memory
     room = (await db.write(memory_actions.remember, ANN, ROOM, "I like tea", NOW)).memory
@@ -52,13 +52,13 @@ async def test_saying_it_again_before_more_people_widens_and_before_fewer_does_n
     assert room.source_ts == "9.9"
 
 
-async def test_two_closed_rooms_do_not_learn_from_each_other(db: Database) -> None:
+async def test_memories_of_two_private_places_stay_separate(db: Database) -> None:
     for channel in ("C1", "C8"):
         await db.write(memory_actions.remember, ANN, Place("T1", channel, "private"), "I like tea", NOW)
     assert await db.read(rows.count, "T1", "UANN") == 2
 
 
-async def test_what_was_archived_comes_back_when_it_is_said_again(db: Database) -> None:
+async def test_repeating_an_archived_memory_restores_it(db: Database) -> None:
     memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
     await db.write(rows.archive, "T1", "UANN", [memory.id], actor="prune", now=NOW)
     again = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)
@@ -69,7 +69,9 @@ async def test_what_was_archived_comes_back_when_it_is_said_again(db: Database) 
     ("content", "why"),
     [("", "empty"), (" \n\0 ", "empty"), ("x" * 1001, "long"), *[(text, None) for text in SECRET[::5]]],
 )
-async def test_what_must_not_be_kept_is_refused_at_add_and_at_edit(db: Database, content: str, why: str | None) -> None:
+async def test_sensitive_text_is_refused_when_added_and_when_edited(
+    db: Database, content: str, why: str | None
+) -> None:
     memory = (await db.write(memory_actions.remember, ANN, DM, "harmless", NOW)).memory
     for attempt in (
         db.write(memory_actions.remember, ANN, DM, content, NOW),
@@ -84,12 +86,12 @@ async def test_what_must_not_be_kept_is_refused_at_add_and_at_edit(db: Database,
     assert [m.content for m in await db.read(rows.page, "T1", "UANN", limit=9)] == ["harmless"]
 
 
-async def test_an_unknown_workspace_keeps_nothing(db: Database) -> None:
+async def test_in_an_unknown_workspace_nothing_is_stored(db: Database) -> None:
     with pytest.raises(RefusedError, match="not known"):
         await db.write(memory_actions.remember, ANN, Place("T2", "C1", "public"), "I like tea", NOW)
 
 
-async def test_ids_are_understood_as_people_write_them(db: Database) -> None:
+async def test_ids_are_accepted_as_people_write_them(db: Database) -> None:
     memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
     for written in (memory.short_id, f"`{memory.short_id}`", memory.short_id.upper(), f" [{memory.short_id}] "):
         assert await db.read(memory_actions.get, ANN, written) == memory
@@ -121,7 +123,7 @@ STEP = st.tuples(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=12))
-async def test_whatever_two_people_do_neither_touches_or_sees_the_others(db: Database, steps: list) -> None:
+async def test_no_action_reads_or_changes_another_persons_memories(db: Database, steps: list) -> None:
     def play(tx: Tx) -> None:
         for verb, person, place, words, pick in steps:
             other = BEN if person is ANN else ANN
@@ -148,7 +150,7 @@ async def test_whatever_two_people_do_neither_touches_or_sees_the_others(db: Dat
         for table in ("memories", "memories_fts"):
             rows_left = tx.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
             assert rows_left == sum(rows.count(tx, "T1", p.id) for p in (ANN, BEN))
-        raise LookupError  # leave nothing behind
+        raise LookupError  # roll back
 
     with pytest.raises(LookupError):
         await db.write(play)

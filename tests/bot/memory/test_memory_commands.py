@@ -46,7 +46,7 @@ async def kept(db: Database, person: Person = ANN) -> list[Memory]:
         ("add\nline one\nline two", ("add", "line one\nline two")),
     ],
 )
-def test_a_command_is_a_verb_and_the_rest(text: str, parsed: tuple[str, str]) -> None:
+def test_a_command_is_a_verb_and_its_text(text: str, parsed: tuple[str, str]) -> None:
     assert memory_commands.parse(text) == parsed
 
 
@@ -60,20 +60,20 @@ async def test_what_is_added_is_listed_with_its_id_audience_and_day(db: Database
     assert "2026-09-21" in listed
 
 
-async def test_another_person_sees_nothing_of_it(db: Database) -> None:
+async def test_another_person_does_not_see_the_memory(db: Database) -> None:
     await type_in(db, "add I like tea")
     for text in ("list", "search tea", "forget tea"):
         assert "I like" not in (await type_in(db, text, BEN)).text
     assert (await type_in(db, "list", BEN)).text.startswith("我还没有关于您的任何记忆")
 
 
-async def test_adding_again_says_that_it_is_known(db: Database) -> None:
+async def test_adding_a_known_memory_again_says_so(db: Database) -> None:
     await type_in(db, "add I like tea")
     assert (await type_in(db, "add i like TEA")).text.startswith("I already know that")
     assert len(await kept(db)) == 1
 
 
-async def test_a_button_lets_it_be_used_everywhere(db: Database) -> None:
+async def test_a_button_makes_a_memory_usable_everywhere(db: Database) -> None:
     added = await type_in(db, "add I like tea")
     assert [b.action for b in added.buttons] == [WIDEN]
     assert "everywhere" in (await press(db, added, "Use everywhere")).text
@@ -91,12 +91,12 @@ async def test_a_button_lets_it_be_used_everywhere(db: Database) -> None:
         ("the heron server has 4 disks", "fact"),
     ],
 )
-async def test_what_shapes_every_answer_is_typed_so(db: Database, content: str, kind: str) -> None:
+async def test_an_added_memory_gets_the_type_of_its_content(db: Database, content: str, kind: str) -> None:
     await type_in(db, f"add {content}")
     assert (await kept(db))[0].type == kind
 
 
-async def test_an_edit_changes_it_and_names_a_wrong_id(db: Database) -> None:
+async def test_an_edit_changes_the_memory_or_names_the_wrong_id(db: Database) -> None:
     await type_in(db, "add I like tea")
     (memory,) = await kept(db)
     assert (await type_in(db, f"edit {memory.short_id} I like coffee")).text.startswith("Changed: I like coffee")
@@ -128,7 +128,7 @@ async def test_forgetting_by_id_asks_once(db: Database) -> None:
     assert say("memory.refused.gone", "en") in (await press(db, asked, "Forget it")).text
 
 
-async def test_forgetting_by_words_offers_buttons_that_hold_no_content(db: Database) -> None:
+async def test_forgetting_by_words_offers_buttons_without_content(db: Database) -> None:
     for drink in ("green tea", "black tea", "cocoa"):
         await type_in(db, f"add I like {drink}")
     which = await type_in(db, "forget tea")
@@ -141,7 +141,7 @@ async def test_forgetting_by_words_offers_buttons_that_hold_no_content(db: Datab
     assert one.buttons[0].action == FORGET
 
 
-async def test_what_was_edited_after_the_question_is_not_forgotten_unseen(db: Database) -> None:
+async def test_a_memory_edited_after_the_question_is_shown_again_before_it_is_forgotten(db: Database) -> None:
     await type_in(db, "add I like tea")
     (memory,) = await kept(db)
     asked = await type_in(db, f"forget {memory.short_id}")
@@ -153,7 +153,7 @@ async def test_what_was_edited_after_the_question_is_not_forgotten_unseen(db: Da
     assert await kept(db) == []
 
 
-async def test_a_button_pressed_by_another_person_reaches_nothing(db: Database) -> None:
+async def test_a_click_by_another_person_changes_nothing(db: Database) -> None:
     await type_in(db, "add I like tea")
     (memory,) = await kept(db)
     asked = await type_in(db, f"forget {memory.short_id}")
@@ -176,7 +176,7 @@ async def test_long_lists_are_paged(db: Database) -> None:
     assert "There may be more" in (await type_in(db, "search fact")).text
 
 
-async def test_the_list_says_what_is_not_used_any_more(db: Database) -> None:
+async def test_the_list_marks_memories_that_are_not_used(db: Database) -> None:
     await db.write(keep, note("one", status="archived"))
     await db.write(keep, note("two", valid_until=NOW))
     await db.write(keep, note("three", valid_until=NOW + DAY))
@@ -204,6 +204,6 @@ async def test_a_verb_without_its_words_says_what_is_missing(db: Database, verb:
     rest=st.text(max_size=60),
     action=st.one_of(st.sampled_from(ACTIONS), st.text(max_size=9)),
 )
-async def test_no_text_and_no_press_raises(db: Database, verb: str, rest: str, action: str) -> None:
+async def test_any_text_and_any_click_is_answered(db: Database, verb: str, rest: str, action: str) -> None:
     assert (await type_in(db, f"{verb} {rest}")).text
     assert (await db.write(memory_commands.press, BEN, action, rest, NOW)).text

@@ -59,5 +59,5 @@ def test_clean_text_is_stable_and_can_be_stored(text: str) -> None:
         ("...", "!", False),
     ],
 )
-def test_what_says_the_same_has_the_same_hash(a: str, b: str, same: bool) -> None:
+def test_equivalent_texts_have_the_same_hash(a: str, b: str, same: bool) -> None:
     assert (memory_format.content_hash(a) == memory_format.content_hash(b)) is same

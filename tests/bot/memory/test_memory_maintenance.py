@@ -57,7 +57,7 @@ async def test_only_unused_and_ended_memories_are_archived_and_only_untouched_on
 
 
 @given(st.lists(memory, min_size=2, max_size=5))
-def test_a_merge_loses_no_use_and_shows_nothing_to_more_eyes(group: list[Memory]) -> None:
+def test_a_merge_adds_up_uses_and_widens_no_audience(group: list[Memory]) -> None:
     group = [replace(m, id=i + 1) for i, m in enumerate(group)]
     plan = merge_plan(group)
     if plan is None:
@@ -74,7 +74,7 @@ def test_a_merge_loses_no_use_and_shows_nothing_to_more_eyes(group: list[Memory]
         assert is_visible(kept.audience, kept.owner, kept.owner, p) is before
 
 
-def test_a_merge_keeps_the_oldest_id_the_longest_time_and_the_source_that_was_heard_by_most() -> None:
+def test_a_merge_keeps_the_oldest_id_the_latest_end_and_the_widest_source() -> None:
     first = replace(note("tea", valid_until=NOW + 1, source_channel="D1"), id=1, created=NOW - 9)
     second = replace(note("Tea", audience=Audience("public"), source_channel="C2", tags=("b",)), id=2)
     third = replace(note("tea", tags=("a",), type="preference"), id=3)

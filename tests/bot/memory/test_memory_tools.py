@@ -24,7 +24,7 @@ REMEMBER, RECALL, FORGET = memory_tools()
 
 
 class Links:
-    """A chat that knows links alone."""
+    """A chat that only returns permalinks."""
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         return f"https://example.com/{channel}/{ts}"
@@ -51,7 +51,7 @@ async def kept(db: Database, person: Person = ANN) -> list[Memory]:
     return list(await db.read(rows.page, person.team, person.id, limit=99))
 
 
-async def test_what_is_remembered_has_its_source_and_is_found_again(context: ToolContext) -> None:
+async def test_a_remembered_memory_has_its_source_and_is_found_again(context: ToolContext) -> None:
     done = await REMEMBER.run(context, {"content": "Ann likes tea", "type": "preference"})
     (memory,) = await kept(context.db)
     assert (memory.audience, memory.permalink) == (Audience("public"), "https://example.com/C2/1.2")
@@ -67,7 +67,7 @@ async def test_what_is_remembered_has_its_source_and_is_found_again(context: Too
     await until(lambda: kept(context.db), lambda found: found[0].hits == 1)
 
 
-async def test_an_end_is_the_end_of_that_day_where_the_person_lives(context: ToolContext) -> None:
+async def test_an_end_date_means_the_end_of_that_day_in_the_persons_time_zone(context: ToolContext) -> None:
     there = replace(context, person=BEN)
     done = await REMEMBER.run(there, {"content": "在青岛出差", "until": "2026-10-01"})
     assert done["until"] == "2026-10-01"
@@ -77,7 +77,7 @@ async def test_an_end_is_the_end_of_that_day_where_the_person_lives(context: Too
 
 
 @pytest.mark.parametrize("day", ["tomorrow", "2026-13-01", "2020-01-01", "9999-12-31"])
-async def test_an_impossible_end_is_explained(context: ToolContext, day: str) -> None:
+async def test_an_impossible_end_date_is_explained(context: ToolContext, day: str) -> None:
     with pytest.raises(ToolError) as error:
         await REMEMBER.run(context, {"content": "x y z", "until": day})
     assert error.value.code == "bad_date"
@@ -92,7 +92,7 @@ async def test_a_secret_is_refused_without_repeating_it(context: ToolContext) ->
 
 
 @pytest.mark.parametrize(("place", "seen"), [(DM, {"dm", "room", "hall"}), (HALL, {"hall"}), (FAIR, set())])
-async def test_recall_shows_what_may_be_seen_in_the_place(context: ToolContext, place: Place, seen: set[str]) -> None:
+async def test_recall_shows_only_what_the_place_may_see(context: ToolContext, place: Place, seen: set[str]) -> None:
     for name, audience in [("dm", "dm"), ("hall", "public")]:
         await context.db.write(keep, note(f"kestrel {name}", audience=Audience(audience)))  # type: ignore[arg-type]
     await context.db.write(keep, note("kestrel room", audience=Audience("private", ROOM.channel)))
@@ -123,7 +123,7 @@ async def test_forgetting_needs_the_id_and_the_text_that_was_shown(context: Tool
         await forget(memory, "kestrel")
 
 
-def test_remembering_and_recalling_need_no_card_and_forgetting_does() -> None:
+def test_only_forgetting_needs_an_approval() -> None:
     silent = Policy()
     assert [silent.configured(tool) for tool in memory_tools()] == ["allow", "allow", "ask"]
     strict = Policy(rules={"remember": ToolRule(risk="ask")})

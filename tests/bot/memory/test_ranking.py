@@ -12,7 +12,7 @@ from tests.storage.stores import NOW
 
 
 @given(memory, memory, st.floats(0.5, 1), st.floats(0.5, 1))
-def test_bonuses_never_lift_what_was_not_asked_over_a_good_match(
+def test_bonuses_never_rank_an_unmatched_memory_above_a_good_match(
     found: Memory, other: Memory, strength: float, share: float
 ) -> None:
     missed = ranking.score(other, NOW)
@@ -20,7 +20,7 @@ def test_bonuses_never_lift_what_was_not_asked_over_a_good_match(
 
 
 @given(memory)
-def test_age_alone_costs_a_bounded_trifle(old: Memory) -> None:
+def test_age_lowers_the_score_by_at_most_the_recency_bonus(old: Memory) -> None:
     young = replace(old, created=NOW, updated=NOW)
     lost = ranking.score(young, NOW, strength=1, coverage=1) - ranking.score(old, NOW, strength=1, coverage=1)
     assert 0 <= lost <= ranking.RECENCY_BONUS + 1e-9

@@ -1,4 +1,4 @@
-"""A turn gets what helps, from its own requester, and only what may be used where it runs."""
+"""A turn recalls relevant memories of its requester that may be used where it runs."""
 
 import random
 import time
@@ -33,7 +33,7 @@ async def keep_all(db: Database, *new: Memory) -> None:
         await db.write(keep, memory)
 
 
-async def test_the_best_match_comes_first_and_what_has_nothing_to_do_with_it_stays_out(db: Database) -> None:
+async def test_the_best_match_comes_first_and_unrelated_memories_are_left_out(db: Database) -> None:
     await keep_all(
         db,
         note("The staging server is called heron"),
@@ -45,12 +45,12 @@ async def test_the_best_match_comes_first_and_what_has_nothing_to_do_with_it_sta
     assert await ask(db, "hello there") == []
 
 
-async def test_chinese_is_found_by_chinese(db: Database) -> None:
+async def test_a_chinese_question_finds_a_chinese_memory(db: Database) -> None:
     await keep_all(db, note("我的猫叫小米", BEN), note("下周去青岛出差", BEN))
     assert await ask(db, "我的猫叫什么名字？", BEN) == ["我的猫叫小米"]
 
 
-async def test_each_audience_is_recalled_only_where_it_may_be(db: Database) -> None:
+async def test_each_audience_is_recalled_only_where_it_is_allowed(db: Database) -> None:
     await keep_all(
         db,
         note("kestrel dm"),
@@ -74,12 +74,12 @@ async def test_each_audience_is_recalled_only_where_it_may_be(db: Database) -> N
     )
 
 
-async def test_narrow_memories_do_not_use_up_the_places_of_those_that_may_be_shown(db: Database) -> None:
+async def test_memories_hidden_here_do_not_count_towards_the_limit(db: Database) -> None:
     await keep_all(db, *(note(f"kestrel {i}") for i in range(60)), note("kestrel open", audience=Audience("public")))
     assert await ask(db, "kestrel", place=HALL) == ["kestrel open"]
 
 
-async def test_standing_memories_are_considered_whatever_is_asked_but_never_crowd_out_an_answer(db: Database) -> None:
+async def test_standing_memories_are_always_considered_but_never_displace_a_match(db: Database) -> None:
     await keep_all(
         db,
         *(note(f"always sign with {w}", type="instruction") for w in ("A", "B", "C", "D", "E")),
@@ -91,7 +91,7 @@ async def test_standing_memories_are_considered_whatever_is_asked_but_never_crow
     assert len(await ask(db, "good morning")) == ranking.MAX_STANDING
 
 
-async def test_how_to_act_comes_before_who_they_are_and_what_they_like(db: Database) -> None:
+async def test_instructions_come_before_identity_and_preferences(db: Database) -> None:
     await keep_all(
         db,
         note("be brief", type="instruction", updated=NOW - 900 * DAY),
@@ -104,7 +104,7 @@ async def test_how_to_act_comes_before_who_they_are_and_what_they_like(db: Datab
     assert (await ask(db, "good morning"))[:2] == ["be brief", "is Ann"]
 
 
-async def test_what_is_archived_superseded_or_over_is_not_recalled(db: Database) -> None:
+async def test_archived_superseded_and_ended_memories_are_not_recalled(db: Database) -> None:
     await keep_all(
         db,
         note("kestrel one", status="archived"),
@@ -115,20 +115,20 @@ async def test_what_is_archived_superseded_or_over_is_not_recalled(db: Database)
     assert await ask(db, "kestrel") == ["kestrel four"]
 
 
-async def test_a_named_day_raises_what_is_from_that_day(db: Database) -> None:
+async def test_a_day_in_the_question_raises_memories_of_that_day(db: Database) -> None:
     for back in range(9):
         await keep_all(db, note(f"walked {back} rounds", created=NOW - back * DAY, updated=NOW - back * DAY))
     assert (await ask(db, "how many rounds have I walked 5 days ago?"))[0] == "walked 5 rounds"
 
 
-async def test_at_most_five_come_whatever_is_asked_for(db: Database) -> None:
+async def test_at_most_five_memories_are_recalled(db: Database) -> None:
     await keep_all(db, *(note(f"kestrel {i}") for i in range(9)))
     assert len(await db.read(recall, ANN, DM, "kestrel", 100, NOW)) == 5
     assert len(await db.read(recall, ANN, DM, "kestrel", 3, NOW)) == 3
     assert await db.read(recall, ANN, DM, "kestrel", 0, NOW) == ()
 
 
-async def test_a_resumed_turn_gets_its_memories_again_without_those_forgotten_since(db: Database) -> None:
+async def test_a_resumed_turn_gets_its_memories_except_those_deleted_since(db: Database) -> None:
     def go(tx: Tx) -> tuple[list[str], list[str]]:
         kept = [keep(tx, note(f"kestrel {i}", audience=Audience("public"))) for i in range(3)]
         foreign = keep(tx, note("kestrel of Ben", BEN, Audience("public")))
@@ -144,7 +144,7 @@ WORDS = st.sampled_from(["kestrel", "heron", "osprey", "小米", "青岛", "OR",
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(WORDS, max_size=6).map(" ".join), st.sampled_from([DM, ROOM, HALL, FAIR]), st.sampled_from([ANN, BEN]))
-async def test_no_question_brings_up_another_persons_memory(
+async def test_no_question_recalls_another_persons_memory(
     db: Database, question: str, place: Place, person: Person
 ) -> None:
     def fill(tx: Tx) -> None:
@@ -179,5 +179,5 @@ async def test_recall_among_a_thousand_memories_takes_milliseconds(db: Database)
 
     await db.write(fill)
     taken = await db.read(measure)
-    # The bar is 10 ms at the 95th percentile. CPU time, since other work on the machine is not recall's doing.
+    # At most 10 ms at the 95th percentile. CPU time, because the machine may be busy.
     assert taken[len(taken) // 2] < 10, f"CPU p50 {taken[30]:.1f} ms, p95 {taken[57]:.1f} ms"

@@ -1,4 +1,4 @@
-"""Words go into the index and questions come out as queries that no text can break."""
+"""Search terms and queries are built from any text without breaking the query syntax."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -39,13 +39,13 @@ SYNTAX = st.text(alphabet="\"*()^:-+{}NEARANDORNOT wordsowner:oabb喝茶'\\;,. \
 @example("NEAR(secret person, 5) NOT words:lake")
 @example('secret" * ^ {owner words} : "obb')
 @example("\0\ud800🙂\u0301")
-def test_no_text_raises_or_reaches_beyond_the_owner(index: sqlite3.Connection, text: str) -> None:
+def test_any_text_finds_only_the_owners_memories(index: sqlite3.Connection, text: str) -> None:
     assert set(ask(index, text)) <= {"oaa"}
     search_terms.for_index(text).encode()
 
 
 @given(st.lists(st.text(max_size=12), max_size=5).map(tuple))
-def test_even_raw_words_stay_inside_their_quotes(index: sqlite3.Connection, raw: tuple[str, ...]) -> None:
+def test_quotes_in_words_do_not_change_the_query(index: sqlite3.Connection, raw: tuple[str, ...]) -> None:
     query = match_any(tuple(w.replace("\0", "").encode("utf-8", "replace").decode() for w in raw))
     if query:
         rows = index.execute("SELECT owner FROM f WHERE f MATCH ?", (f'owner : "oaa" AND words : ({query})',))
@@ -56,16 +56,16 @@ def test_even_raw_words_stay_inside_their_quotes(index: sqlite3.Connection, raw:
     "question",
     ["do I sail?", "SAILS", "what about lakes", "你记得我喜欢喝什么吗", "茶", "喜", "喝茶", "ｌａｋｅ"],
 )
-def test_what_was_said_is_found_in_other_forms(index: sqlite3.Connection, question: str) -> None:
+def test_words_are_found_in_other_forms(index: sqlite3.Connection, question: str) -> None:
     assert ask(index, question) == ["oaa"]
 
 
 @pytest.mark.parametrize("question", ["", "what is it?", "你是谁？", "🙂🙂", "who are you", "请告诉我是什么", "?!"])
-def test_a_question_without_content_looks_for_nothing(question: str) -> None:
+def test_a_question_without_content_words_is_an_empty_query(question: str) -> None:
     assert search_terms.terms(question) == ()
 
 
-def test_question_words_are_dropped_and_each_word_is_looked_for_once() -> None:
+def test_question_words_are_dropped_and_each_word_is_searched_once() -> None:
     assert search_terms.terms("When did I buy the blue bike, blue bike?") == ("buy", "blue", "bike")
     assert search_terms.terms("我曾经去过哪些城市？") == ("去*", "城市")
 

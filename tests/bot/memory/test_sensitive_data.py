@@ -1,4 +1,4 @@
-"""Secrets, identity numbers and payment data are recognised; ordinary talk about them is not."""
+"""Secrets, identity numbers and payment data are recognized; ordinary talk about them is not."""
 
 import pytest
 from hypothesis import given
@@ -9,12 +9,12 @@ from tests.bot.memory.sensitive_samples import HARMLESS, SECRET, chinese_id, dig
 
 
 @pytest.mark.parametrize("text", SECRET)
-def test_what_must_not_be_kept_is_recognised(text: str) -> None:
+def test_sensitive_text_is_recognized(text: str) -> None:
     assert sensitive_kind(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_ordinary_talk_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_not_sensitive(text: str) -> None:
     assert sensitive_kind(text) is None
 
 
@@ -46,5 +46,5 @@ def test_wide_digits_and_invisible_characters_hide_nothing() -> None:
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_judged_without_raising(text: str) -> None:
+def test_any_text_is_classified_without_an_error(text: str) -> None:
     assert sensitive_kind(text) in {None, "secret", "identity", "payment"}

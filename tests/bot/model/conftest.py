@@ -43,7 +43,7 @@ def waits() -> RecordedSleep:
 
 
 @pytest.fixture
-def heard() -> RecordingSink:
+def sink() -> RecordingSink:
     return RecordingSink()
 
 

@@ -10,20 +10,20 @@ import pytest
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError, ModelRequest
 from tests.bot.model.conftest import KEY, RecordedSleep, RecordingSink
-from tests.fakes.model_script import (
+from tests.fakes.model_scripts import (
     Gate,
     broken,
     calls,
     ends_without_finish,
     error,
     hang,
+    json_response,
     midstream_error,
     raw,
     same_index_calls,
     text,
-    whole,
 )
-from tests.fakes.model_server import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel
 from tests.waiting import until
 
 Connect = Callable[..., OpenAIModel]
@@ -47,16 +47,16 @@ async def failing(model: OpenAIModel, request: ModelRequest = HELLO, sink: Recor
 
 
 async def test_text_streams_into_the_sink_and_is_returned_completely(
-    server: ScriptedModel, connect: Connect, heard: RecordingSink
+    server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
     gate = Gate()
     server.reply(text("one two three").behind(gate, after=1).with_usage(9, 3, 2))
-    asking = asyncio.create_task(connect(server.base_url).ask(HELLO, heard))
+    asking = asyncio.create_task(connect(server.base_url).ask(HELLO, sink))
     await gate.arrived()
-    await until(heard.now, ["one "])
+    await until(sink.now, ["one "])
     gate.release()
     reply = await asking
-    assert (reply.text, heard.texts, reply.finish) == ("one two three", ["one two three"], "stop")
+    assert (reply.text, sink.texts, reply.finish) == ("one two three", ["one two three"], "stop")
     assert (reply.usage.prompt, reply.usage.completion, reply.usage.cached, reply.model) == (9, 3, 2, "m")
 
 
@@ -120,7 +120,7 @@ async def test_attempts_are_limited(server: ScriptedModel, connect: Connect) -> 
         (error(500, {"error": {"type": "exceed_context_size_error", "message": "x"}}), "overflow"),
         (error(413, "large"), "overflow"),
         (raw("[1]"), "malformed"),
-        (whole({"hello": "world"}), "malformed"),
+        (json_response({"hello": "world"}), "malformed"),
     ],
 )
 async def test_a_final_error_is_not_tried_again(
@@ -139,32 +139,32 @@ async def test_an_unknown_model_and_a_wrong_url_are_distinguished(connect: Conne
 
 @pytest.mark.parametrize("script", [broken("a b c", after_chunks=0), ends_without_finish(""), midstream_error()])
 async def test_a_stream_that_breaks_before_any_text_is_tried_again(
-    script: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
+    script: Any, server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
     server.reply(script, script, text("whole"))
-    assert (await connect(server.base_url).ask(HELLO, heard)).text == "whole"
-    assert heard.texts == ["whole"]
+    assert (await connect(server.base_url).ask(HELLO, sink)).text == "whole"
+    assert sink.texts == ["whole"]
 
 
 @pytest.mark.parametrize("script", HALVES)
 async def test_a_stream_that_breaks_after_text_is_replaced_by_one_more_reply(
-    script: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
+    script: Any, server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
     gate = Gate()
     server.reply(script.behind(gate, after=2), text("a whole one"))
-    asking = asyncio.create_task(connect(server.base_url).ask(HELLO, heard))
-    await until(heard.now, ["half an "])
+    asking = asyncio.create_task(connect(server.base_url).ask(HELLO, sink))
+    await until(sink.now, ["half an "])
     gate.release()
     assert (await asking).text == "a whole one"
-    assert heard.texts == ["half an ", "a whole one"]
+    assert sink.texts == ["half an ", "a whole one"]
 
 
 @pytest.mark.parametrize("second", [broken("again half"), error(503), ends_without_finish("no")])
 async def test_a_reply_that_breaks_twice_is_not_requested_a_third_time(
-    second: Any, server: ScriptedModel, connect: Connect, heard: RecordingSink
+    second: Any, server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
     server.reply(broken("half an answer"), second, text("never"))
-    assert (await failing(connect(server.base_url), sink=heard)).code == "broken"
+    assert (await failing(connect(server.base_url), sink=sink)).code == "broken"
     assert len(server.requests) == 2
 
 
@@ -173,20 +173,20 @@ async def test_without_a_sink_a_broken_stream_is_tried_again(server: ScriptedMod
     assert (await connect(server.base_url).ask(HELLO)).text == "whole"
 
 
-async def test_a_broken_tool_call_is_tried_again(server: ScriptedModel, connect: Connect, heard: RecordingSink) -> None:
+async def test_a_broken_tool_call_is_tried_again(server: ScriptedModel, connect: Connect, sink: RecordingSink) -> None:
     half = '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"clock"}}]}}]}'
     server.reply(raw(half), calls(("clock", {})))
-    reply = await connect(server.base_url).ask(ModelRequest(HELLO.messages, tools=[TOOL]), heard)
+    reply = await connect(server.base_url).ask(ModelRequest(HELLO.messages, tools=[TOOL]), sink)
     assert [c.arguments for c in reply.calls] == ["{}"]
-    assert heard.texts == [""]
+    assert sink.texts == [""]
 
 
-async def test_a_silent_server_times_out(server: ScriptedModel, connect: Connect, heard: RecordingSink) -> None:
+async def test_a_silent_server_times_out(server: ScriptedModel, connect: Connect, sink: RecordingSink) -> None:
     server.default = hang()
     assert (await failing(connect(server.base_url, timeout=0.1, attempts=2))).code == "timeout"
     server.reply(hang("half"), text("whole"))
-    assert (await connect(server.base_url, timeout=0.3).ask(HELLO, heard)).text == "whole"
-    assert heard.texts == ["half", "whole"]
+    assert (await connect(server.base_url, timeout=0.3).ask(HELLO, sink)).text == "whole"
+    assert sink.texts == ["half", "whole"]
 
 
 async def test_an_endless_stream_meets_the_total_timeout(server: ScriptedModel, connect: Connect) -> None:
@@ -209,12 +209,12 @@ async def test_a_refused_connection_is_unreachable(connect: Connect, waits: Reco
 
 
 async def test_cancelling_closes_the_connection_at_once(
-    server: ScriptedModel, connect: Connect, heard: RecordingSink
+    server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
     for script in (hang(), hang("some text")):
         server.reply(script)
         before = server.dropped
-        asking = asyncio.create_task(connect(server.base_url).ask(HELLO, heard))
+        asking = asyncio.create_task(connect(server.base_url).ask(HELLO, sink))
         await server.arrived(before + 1)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -230,11 +230,13 @@ async def test_a_connection_is_reused_for_the_next_request(server: ScriptedModel
 
 
 async def test_a_server_that_ignores_streaming_is_understood(
-    server: ScriptedModel, connect: Connect, heard: RecordingSink
+    server: ScriptedModel, connect: Connect, sink: RecordingSink
 ) -> None:
-    server.reply(whole({"choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}))
-    assert (await connect(server.base_url).ask(HELLO, heard)).text == "hi"
-    assert heard.texts == ["hi"]
+    server.reply(
+        json_response({"choices": [{"message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]})
+    )
+    assert (await connect(server.base_url).ask(HELLO, sink)).text == "hi"
+    assert sink.texts == ["hi"]
 
 
 @pytest.mark.parametrize("field", ["stream_options", "temperature"])

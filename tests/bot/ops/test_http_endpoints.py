@@ -29,7 +29,7 @@ def exposed() -> Metrics:
 STORED = StoredCounts(depth=3, approvals={"approved": 2}, memories={"added": 4}, servers={"clock": True, "gone": False})
 
 
-def test_every_promised_number_is_there() -> None:
+def test_every_documented_metric_is_exported() -> None:
     lines = set(exposed().text(STORED).decode().splitlines())
     for line in (
         'hermes_turns_total{outcome="answered"} 1.0',
@@ -50,7 +50,7 @@ def test_every_promised_number_is_there() -> None:
         assert line in lines
 
 
-def test_a_database_has_room_while_its_file_can_be_written(tmp_path: Path) -> None:
+def test_a_database_is_writable_while_its_file_is(tmp_path: Path) -> None:
     file = tmp_path / "hermes.db"
     assert not can_grow(file)
     file.touch()
@@ -58,7 +58,7 @@ def test_a_database_has_room_while_its_file_can_be_written(tmp_path: Path) -> No
     assert not can_grow(tmp_path / "nowhere/hermes.db")
 
 
-async def test_readiness_says_what_is_missing() -> None:
+async def test_readiness_names_the_failed_check() -> None:
     state = {"socket": True, "database": True}
 
     async def checks() -> dict[str, bool]:

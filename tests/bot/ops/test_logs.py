@@ -1,4 +1,4 @@
-"""The log: one JSON object per line, with the ids that are known, and no secret however it is written."""
+"""Each log line is one JSON object with the ids of its task and without secrets."""
 
 import asyncio
 import io
@@ -16,7 +16,7 @@ from bot.ops.logs import HIDDEN, JsonLines
 
 
 class RecordedLog:
-    """A logger whose lines can be read."""
+    """A logger that records its lines."""
 
     def __init__(self, *secrets: str) -> None:
         self.stream = io.StringIO()
@@ -29,7 +29,7 @@ class RecordedLog:
         return [json.loads(line) for line in self.stream.getvalue().splitlines()]
 
 
-def test_a_line_is_one_object_whatever_is_in_it() -> None:
+def test_a_log_line_is_one_json_object_whatever_it_contains() -> None:
     recorded = RecordedLog()
     recorded.log.info("two\nlines %s", "\ud800\x00", extra={"session": "s1", "odd": object(), "when": {1, 2}})
     try:
@@ -48,7 +48,7 @@ def test_a_line_is_one_object_whatever_is_in_it() -> None:
 
 
 @given(secret=st.text(min_size=6, max_size=20).filter(lambda s: s.strip() and s not in HIDDEN and "test" not in s))
-def test_a_known_secret_is_hidden_as_it_stands_in_json(secret: str) -> None:
+def test_a_known_secret_is_hidden_in_its_json_form_too(secret: str) -> None:
     recorded = RecordedLog(secret)
     recorded.log.warning("<%s>", f"--{secret}--", extra={"more": [f"=={secret}=="]})
     assert f"--{secret}--" not in str(recorded.lines()[0]["message"])
@@ -65,14 +65,14 @@ def test_a_known_secret_is_hidden_as_it_stands_in_json(secret: str) -> None:
         "?ticket=0123456789abcdef",
     ],
 )
-def test_what_looks_like_a_token_is_hidden_though_nobody_named_it(token: str) -> None:
+def test_text_that_looks_like_a_token_is_hidden(token: str) -> None:
     recorded = RecordedLog()
     recorded.log.info("got %s here", token)
     assert token[-6:] not in recorded.stream.getvalue()
     assert HIDDEN in recorded.lines()[0]["message"]
 
 
-async def test_ids_follow_the_task_and_what_it_starts_and_no_other() -> None:
+async def test_log_ids_apply_to_a_task_and_the_tasks_it_starts() -> None:
     recorded = RecordedLog()
 
     async def call(number: int) -> None:
@@ -105,7 +105,7 @@ def root() -> Iterator[logging.Logger]:
         logging.getLogger(name).setLevel(before)
 
 
-def test_at_debug_the_sdks_still_do_not_write_bodies(root: logging.Logger) -> None:
+def test_at_debug_level_the_sdks_log_no_bodies(root: logging.Logger) -> None:
     logs.set_up("DEBUG", [])
     assert root.level == logging.DEBUG
     for name in ("slack_bolt.app", "slack_sdk.socket", "slack_sdk.web", "openai._base_client", "httpx2", "mcp.client"):

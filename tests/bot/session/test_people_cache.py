@@ -1,4 +1,4 @@
-"""What is people of people and places: never older than the store, never without bound."""
+"""Cached people and places are never older than the database, and the cache has a limit."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.storage.stores import HALL, NOW, store
 
 
 class _FullError(Exception):
-    """Stands for a store that takes nothing."""
+    """Stands for a failed write."""
 
 
 def share(tx: Tx, people: PeopleCache, *, fails: bool) -> None:
@@ -22,7 +22,7 @@ def share(tx: Tx, people: PeopleCache, *, fails: bool) -> None:
         raise _FullError
 
 
-async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_failed(tmp_path: Path) -> None:
+async def test_a_channel_that_became_shared_is_stored_after_a_failed_write(tmp_path: Path) -> None:
     people = PeopleCache()
     async with store(tmp_path) as db:
         await db.write(people.store_place, HALL, NOW)
@@ -35,7 +35,7 @@ async def test_a_channel_that_became_shared_is_stored_so_after_a_first_try_faile
         )
 
 
-async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> None:
+async def test_a_newer_profile_replaces_the_cached_one(tmp_path: Path) -> None:
     people = PeopleCache()
     async with store(tmp_path) as db:
         await db.write(people.store_person, Person("T1", "U1", "Ann", fetched=NOW))
@@ -47,7 +47,7 @@ async def test_a_newer_description_replaces_the_one_at_hand(tmp_path: Path) -> N
         assert await db.read(people.stale, "T1", "U2", "C9", NOW) == (True, True)
 
 
-async def test_who_was_learnt_first_is_let_go_beyond_the_limit(tmp_path: Path) -> None:
+async def test_beyond_the_limit_the_oldest_entry_is_dropped(tmp_path: Path) -> None:
     people = PeopleCache(limit=2)
     async with store(tmp_path) as db:
         for name in ("Ann", "Ben", "Cho"):

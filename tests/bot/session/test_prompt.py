@@ -1,4 +1,4 @@
-"""What a request holds of the transcript, and what it must not."""
+"""Which parts of the transcript a model request contains."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def looked_up() -> list[Entry]:
 
 
 def asked_about() -> list[Entry]:
-    """The same call, approved while another person's turn was at work: its outcome joined that turn."""
+    """Return the same call, approved during another person's turn, which its outcome joined."""
     outcome = {"id": "outcome_4", "name": "approval_result", "arguments": {"call": "c1"}}
     return [
         *looked_up()[:2],
@@ -35,34 +35,34 @@ def asked_about() -> list[Entry]:
     ]
 
 
-def test_memories_that_were_looked_up_are_read_in_their_own_turn_alone() -> None:
+def test_recalled_memories_are_in_the_prompt_of_their_own_turn_only() -> None:
     assert "seventeen" in str(build_messages("system", History(looked_up()), 1, ""))
     assert "seventeen" not in str(build_messages("system", History(looked_up()), 2, ""))
 
 
-def test_an_outcome_that_holds_memories_is_not_read_by_the_turn_that_it_joined() -> None:
+def test_an_outcome_with_memories_is_not_in_the_prompt_of_the_turn_it_joined() -> None:
     assert "seventeen" in str(build_messages("system", History(asked_about()), 1, ""))
     assert "seventeen" not in str(build_messages("system", History(asked_about()), 2, ""))
 
 
-async def test_a_summary_is_made_without_them() -> None:
-    class Listening:
-        name = "listening"
-        heard = ""
+async def test_a_summary_request_contains_no_recalled_memories() -> None:
+    class RecordingModel:
+        name = "recording"
+        requested = ""
 
         async def check(self) -> None:
-            """Nobody asks."""
+            """Do nothing."""
 
         async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
-            self.heard += str(request.messages)
-            return ModelReply('{"goal": "a badge"}', (), "stop", Usage(), "listening")
+            self.requested += str(request.messages)
+            return ModelReply('{"goal": "a badge"}', (), "stop", Usage(), "recording")
 
-    model = Listening()
+    model = RecordingModel()
     await summarise(model, None, [*looked_up(), *asked_about()[3:]], None, 1000)
-    assert "which badge?" in model.heard
-    assert "seventeen" not in model.heard
+    assert "which badge?" in model.requested
+    assert "seventeen" not in model.requested
 
 
-def test_arguments_without_end_stay_as_they_are() -> None:
+def test_very_deep_arguments_are_kept_unchanged() -> None:
     endless = '{"at": ' * 5000
     assert canonical_arguments(endless + "1" + "}" * 5000).startswith(endless)

@@ -1,4 +1,4 @@
-"""A call whose server is away says what was not done, and no more than is known."""
+"""A call to an unavailable server says what was not done and what is uncertain."""
 
 from bot.session.tool_calls.run_tool_call import unavailable_result
 from storage.records import CallState, ToolCall
@@ -25,10 +25,10 @@ def call(attempt: int) -> ToolCall:
     )
 
 
-def test_a_first_attempt_that_was_not_made_leaves_nothing_open() -> None:
+def test_a_first_attempt_that_was_not_made_has_no_effect() -> None:
     assert "not made now" in unavailable_result(call(1))
     assert "not known" not in unavailable_result(call(1))
 
 
-def test_a_repetition_that_was_not_made_says_that_the_attempt_before_may_have_had_its_effect() -> None:
+def test_a_repeat_that_was_not_made_says_that_the_earlier_attempt_is_uncertain() -> None:
     assert "Whether an attempt before a restart had its effect is not known" in unavailable_result(call(2))

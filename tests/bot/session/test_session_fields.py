@@ -1,4 +1,4 @@
-"""A field counts when a person said it; what a tool or the model said is shown and not used."""
+"""A field value is used only if a person said it; values from tools or the model are stored but not used."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ def test_a_value_that_a_person_said_is_used() -> None:
     assert fields_text(fields) == "- order_id: A-17"
 
 
-def test_a_value_of_a_tool_is_kept_and_not_used() -> None:
+def test_a_value_from_a_tool_is_stored_but_not_used() -> None:
     fields = merged({}, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "order B-2")])
     assert fields["order_id"]["said"] is False
     assert fields_text(fields) == ""
@@ -34,7 +34,7 @@ def test_a_value_attributed_to_a_person_who_did_not_say_it_is_not_used() -> None
     assert fields_text(fields) == ""
 
 
-def test_what_a_person_said_is_replaced_only_by_what_a_person_says() -> None:
+def test_a_persons_value_is_replaced_only_by_a_persons_value() -> None:
     known = {"order_id": {"value": "A-17", "entry": 3, "said": True}}
     assert merged(known, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "B-2")]) == known
     newer = merged(known, {"order_id": {"value": "B-2", "entry": 5}}, WANTED, [said(5, "sorry, it is B-2")])
@@ -42,5 +42,5 @@ def test_what_a_person_said_is_replaced_only_by_what_a_person_says() -> None:
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
-def test_whatever_a_model_answers_only_wanted_fields_come_in(answer: object) -> None:
+def test_any_model_answer_adds_only_configured_fields(answer: object) -> None:
     assert set(merged({}, answer, WANTED, [said(3, "x")])) <= set(WANTED)

@@ -1,4 +1,4 @@
-"""The estimate stays near what a real tokenizer counts, whatever the text; the factor learns what it misses."""
+"""The estimate is close to a real tokenizer for any text; the factor corrects the rest."""
 
 import json
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.session import token_estimate
 
-# Text → what o200k_base counts for it (measured once with bpe-openai).
+# Text → its o200k_base token count (measured once with bpe-openai).
 MEASURED = {
     "@ana can you check the deploy of api-gateway v2.3.1 in eu-west-1? It failed with HTTP 502 at 14:03 UTC; "
     "logs: https://logs.example.com/a/b?id=123. Thanks! " * 10: 511,
@@ -26,7 +26,7 @@ def test_the_estimate_is_within_a_tenth_of_a_real_tokenizer(text: str) -> None:
     assert token_estimate.count(text) == pytest.approx(MEASURED[text], rel=0.1)
 
 
-def test_nothing_costs_nothing() -> None:
+def test_empty_text_costs_nothing() -> None:
     assert token_estimate.count("") == 0
 
 
@@ -42,7 +42,7 @@ def test_tools_cost_the_json_that_is_sent() -> None:
 
 
 @given(st.floats(0.5, 3.0), st.floats(0.3, 5.0))
-def test_the_factor_comes_to_what_the_server_counts_and_never_leaves_its_bounds(start: float, true: float) -> None:
+def test_the_factor_approaches_the_servers_count_within_its_bounds(start: float, true: float) -> None:
     factor = start
     for _ in range(60):
         factor = token_estimate.calibrate(factor, 1000, round(1000 * true))
@@ -51,9 +51,9 @@ def test_the_factor_comes_to_what_the_server_counts_and_never_leaves_its_bounds(
 
 
 @pytest.mark.parametrize(("estimated", "actual"), [(10, 400), (0, 0), (1000, 0), (1000, -1)])
-def test_small_requests_and_missing_usage_teach_nothing(estimated: int, actual: int) -> None:
+def test_small_requests_and_missing_usage_do_not_change_the_factor(estimated: int, actual: int) -> None:
     assert token_estimate.calibrate(1.2, estimated, actual) == 1.2
 
 
-def test_a_factor_out_of_bounds_is_brought_back() -> None:
+def test_a_factor_outside_its_bounds_is_clamped() -> None:
     assert token_estimate.calibrate(99, 0, 0) == 3.0

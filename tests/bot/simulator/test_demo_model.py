@@ -12,7 +12,7 @@ from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelReply, ModelRequest
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
 from bot.simulator.demo_model.demo_replies import TRIES
-from tests.fakes import model_rules
+from tests.fakes import model_request_checks
 
 NOTE = "\n\n<turn>\nNow: Sunday, 2026-11-29 21:00 (UTC)\nSpeaking: Ana, in {where}{memories}\n</turn>"
 MEMORY = "\nWhat they asked you to remember (suggestions, newest knowledge wins):\n- {memory} [preference, 2026-11-01]"
@@ -51,7 +51,7 @@ class Talk:
     async def _ask(self) -> ModelReply:
         body = {"model": "m", "messages": self.messages, "tools": self.tools}
         headers = {"Authorization": "Bearer x", "Content-Type": "application/json"}
-        assert model_rules.violations(body, headers) == []
+        assert model_request_checks.violations(body, headers) == []
         reply = await self.model.ask(ModelRequest(self.messages, self.tools))
         calls = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
@@ -240,7 +240,7 @@ async def test_it_streams_with_its_delay_and_stops_when_the_client_disconnects()
     async with DemonstrationModel(delay=0.5, sleep=sleep) as server:
         model = OpenAIModel(ModelSettings("demonstration", server.base_url))
         asking = asyncio.create_task(model.ask(ModelRequest([{"role": "user", "content": "a long answer"}])))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await reached.wait()
             asking.cancel()
             await stopped.wait()

@@ -1,5 +1,7 @@
 """Socket Mode with a real Bolt app: tickets, envelopes, acknowledgements, redelivery (slack.md §1.3, §5.2)."""
 
+import random
+
 import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -175,3 +177,21 @@ async def test_the_bots_own_messages_are_sent_as_events(sim: Simulator, client: 
     first, second = (frame["payload"]["event"] for frame in frames)
     assert (first["user"], first["bot_id"], first["text"]) == ("U0HERMES", "B0HERMES", "hello")
     assert (second["subtype"], second["message"]["text"]) == ("message_changed", "hello!")
+
+
+async def test_every_message_is_delivered_despite_failures(sim: Simulator, bolt: Bolt) -> None:
+    random.seed(7)
+    switches = sim.switches
+    switches.redelivery_timeout, switches.redelivery_delays = 0.2, (0.02,) * 500
+    switches.duplicate_events, switches.jitter, switches.drop_acks = 0.2, 0.05, 40
+    bolt.refuse = 30
+    said = []
+    for i in range(120):
+        said.append(await sim.say("U0ANA", "D0ANA", f"message {i}"))
+        if i in (40, 80):
+            await sim.refresh_sockets()
+    await sim.wait_settled(timeout=30)
+    got = [event["ts"] for event in bolt.events]
+    assert set(got) == set(said)
+    assert len(got) > len(said)
+    assert sim.sockets.given_up == []

@@ -50,7 +50,7 @@ class SlackThread:
     def texts(self) -> list[str]:
         return [m.text for m in self.answers()]
 
-    def whole(self) -> str:
+    def all_text(self) -> str:
         """Return all text of Hermes in the thread, with single spaces."""
         return " ".join(" ".join(self.texts()).split())
 

@@ -14,7 +14,7 @@ def plain(slack: SlackThread) -> SlackThread:
 
 
 async def shown(slack: SlackThread, word: str) -> None:
-    await slack.sim.wait_for(lambda: word in slack.whole())
+    await slack.sim.wait_for(lambda: word in slack.all_text())
 
 
 async def test_the_stop_button_is_shown_until_the_reply_ends(plain: SlackThread) -> None:
@@ -33,11 +33,11 @@ async def test_tools_are_shown_as_lines_above_the_text(plain: SlackThread) -> No
     reply = plain.reply(locale="zh-CN")
     reply.task("c", "read_file", "in_progress")
     await shown(plain, "… read_file")
-    assert "正在处理" in plain.whole()
+    assert "正在处理" in plain.all_text()
     assert plain.answers()[0].button("hermes_stop").text == "停止"
     reply.task("c", "read_file", "complete", "12 lines")
     await reply.finish("It has 12 lines.")
-    assert plain.whole() == "✓ read_file: 12 lines It has 12 lines."
+    assert plain.all_text() == "✓ read_file: 12 lines It has 12 lines."
 
 
 async def test_a_restarted_step_is_replaced_in_the_same_message(plain: SlackThread) -> None:
@@ -89,5 +89,5 @@ async def test_a_failing_edit_loses_nothing(plain: SlackThread, method: str, fau
     reply.text(FIRST)
     await plain.sim.wait_for(lambda: plain.sim.calls(method) or plain.answers())
     await reply.finish(FIRST + FIRST)
-    assert plain.whole().split() == (FIRST + FIRST).split()
+    assert plain.all_text().split() == (FIRST + FIRST).split()
     assert len(plain.answers()) == 1

@@ -130,7 +130,7 @@ async def test_all_text_before_an_interruption_is_shown(slack: SlackThread, said
     reply = slack.reply()
     reply.text(said)
     await reply.interrupt("stopped by Ana")
-    assert slack.whole() == f"{said} _— stopped by Ana —_"
+    assert slack.all_text() == f"{said} _— stopped by Ana —_"
 
 
 async def test_a_card_that_has_just_failed_keeps_its_status_when_the_reply_pauses(slack: SlackThread) -> None:

@@ -45,7 +45,7 @@ async def test_45_000_characters_arrive_completely(slack: SlackThread, streams: 
     text = prose(90)
     assert len(text) > 45_000
     await stream(slack, text)
-    assert slack.whole() == " ".join(text.split())
+    assert slack.all_text() == " ".join(text.split())
     assert len(slack.answers()) == 5
     assert [part for step, part, _ in slack.recorder.steps if step == "opened"] == [0, 1, 2, 3, 4]
 
@@ -53,7 +53,7 @@ async def test_45_000_characters_arrive_completely(slack: SlackThread, streams: 
 async def test_45_000_characters_at_once_are_five_posts(slack: SlackThread) -> None:
     text = prose(90)
     await slack.reply().finish(text)
-    assert slack.whole() == " ".join(text.split())
+    assert slack.all_text() == " ".join(text.split())
     assert slack.methods().count("chat.postMessage") == 5
     assert "chat.startStream" not in slack.methods()
 
@@ -96,7 +96,7 @@ async def test_a_reply_continues_in_another_message_before_slack_ends_the_stream
         lambda: len(short_lived.answers()) > 1 or short_lived.answers()[0].streaming_state == "completed"
     )
     await reply.finish("".join(word + " " for word in words))
-    assert short_lived.whole().split() == words
+    assert short_lived.all_text().split() == words
     assert all(m.streaming_state == "completed" for m in short_lived.answers() if m.streaming_state)
 
 
@@ -162,9 +162,9 @@ async def reply_with_failures(slack: SlackThread, seed: int) -> None:
             reply.end_step()
             step = ""
             reply.task(f"t{number}", "Tool", dice.choice(["in_progress", "complete"]))
-        await asyncio.sleep(dice.choice([0, 0, 0.001, 0.04]))  # deltas come as they come
+        await asyncio.sleep(dice.choice([0, 0, 0.001, 0.04]))  # deltas arrive at irregular times
     await reply.finish(step)
-    seen = [word for word in slack.whole().split() if word.startswith("w")]
+    seen = [word for word in slack.all_text().split() if word.startswith("w")]
     assert seen == said, f"seed {seed}"
 
 

@@ -35,7 +35,7 @@ async def test_after_a_response_lost_while_the_thread_cannot_be_read_nothing_is_
     assert_complete(slack)
     assert len(slack.answers()) == 1
     if method == "chat.appendStream":
-        assert "chat.update" not in slack.methods(), "the text had a gap, which was mended afterwards"
+        assert "chat.update" not in slack.methods(), "the text had a gap that was filled later"
 
 
 async def test_content_added_while_a_start_is_unconfirmed_follows_it(slack: SlackThread) -> None:
@@ -70,7 +70,7 @@ async def test_a_lost_message_is_found_at_the_end_of_a_very_long_thread() -> Non
     ago = 60.0
     async with Simulator(SimulatorSettings(clock=lambda: time.time() - ago)) as sim:
         root = await sim.say("U0ANA", "C0GENERAL", "@hermes hello")
-        for n in range(2_100):  # more than is read of a whole thread
+        for n in range(2_100):  # more than the limit of a thread read
             await sim.say("U0BEN", "C0GENERAL", f"m{n}", thread_ts=root)
         ago = 0.0
         chat = await SlackChat.open(sim.settings.bot_token, sim.api_url, timing=FAST)

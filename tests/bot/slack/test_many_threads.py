@@ -40,7 +40,7 @@ async def test_thirty_threads_keep_to_slacks_rate_limits(sim: Simulator) -> None
         for slack in threads:
             group.create_task(answer(slack))
     for slack in threads:
-        assert slack.whole().removeprefix("✓ Look ") == TEXT + "Done."
+        assert slack.all_text().removeprefix("✓ Look ") == TEXT + "Done."
     refused = [call for call in sim.calls() if call.status == 429]
     assert 0 < len(refused) < 120
     await client.close()
@@ -52,6 +52,6 @@ async def test_sixty_four_replies_at_once_take_three_calls_each(sim: Simulator) 
     before = len(sim.calls())
     await asyncio.gather(*(chat.set_status(slack.thread, "processing") for slack in threads))
     await asyncio.gather(*(answer(slack) for slack in threads))
-    assert [slack.whole() for slack in threads] == [TEXT + "Done."] * 64
+    assert [slack.all_text() for slack in threads] == [TEXT + "Done."] * 64
     assert len(sim.calls()) - before == 3 * 64
     await chat.close()

@@ -77,7 +77,7 @@ async def broken(slack: SlackThread) -> Reply:
     """Return a reply with text of another step after its card."""
     reply = await with_card(slack)
     reply.text(SECOND)
-    await slack.sim.wait_for(lambda: "Here comes" in slack.whole())
+    await slack.sim.wait_for(lambda: "Here comes" in slack.all_text())
     return reply
 
 
@@ -87,7 +87,7 @@ async def test_after_a_stop_a_broken_step_is_marked_and_cards_are_closed(slack: 
     reply.restart()
     await reply.pause()
     assert states(slack) == [("c", "complete")]
-    assert slack.whole().endswith("_— interrupted —_")
+    assert slack.all_text().endswith("_— interrupted —_")
 
 
 async def test_close_during_a_broken_step_leaves_no_open_card(slack: SlackThread, chat: SlackChat) -> None:

@@ -1,4 +1,4 @@
-"""What failed once is tried again: nothing is lost and nothing is repeated."""
+"""A failed part of a reply is sent again: nothing is lost and nothing is repeated."""
 
 import asyncio
 
@@ -32,7 +32,7 @@ async def test_a_long_reply_that_failed_continues_where_it_failed(slack: SlackTh
         await task
     except ChatError:
         await reply.finish(text)
-    assert slack.whole() == " ".join(text.split())
+    assert slack.all_text() == " ".join(text.split())
 
 
 @pytest.mark.parametrize("error", ["msg_too_long", "message_not_in_streaming_state", "channel_not_found"])
@@ -72,7 +72,7 @@ async def test_an_edited_message_that_refuses_edits_continues_in_another(slack: 
     slack.sim.switches.streams_enabled = False
     reply = slack.reply()
     reply.text(FIRST)
-    await slack.sim.wait_for(lambda: "first sentence" in slack.whole())
+    await slack.sim.wait_for(lambda: "first sentence" in slack.all_text())
     await slack.sim.fail_next("chat.update", error="edit_window_closed")
     await reply.finish(WHOLE)
     assert_complete(slack)

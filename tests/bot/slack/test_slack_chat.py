@@ -7,6 +7,7 @@ import pytest
 
 from bot.ports import ApprovalCard
 from bot.simulator.server import Simulator
+from bot.slack.rate_limited_client import Identity
 from bot.slack.slack_chat import SlackChat
 from storage.records import Approval, ApprovalRule, Place, Thread
 from tests.bot.slack.slack_setup import SlackThread
@@ -48,7 +49,7 @@ async def test_45_000_characters_are_posted_completely(slack: SlackThread) -> No
     text = "\n\n".join(f"Paragraph {i} " + "of words " * 100 for i in range(50))
     assert len(text) > 45_000
     assert len(await slack.chat.post(slack.thread, text, key="k")) == 5
-    assert slack.whole() == " ".join(text.split())
+    assert slack.all_text() == " ".join(text.split())
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 503}, {"drop": True}, {"error": "internal_error"}])
@@ -249,3 +250,13 @@ async def test_a_stream_that_ended_before_gets_its_cards_closed(slack: SlackThre
     assert [(t.title, t.status) for t in slack.answers()[0].tasks] == [("look", "error")]
     assert slack.texts()[0].endswith("— interrupted —")
     await reply.close()
+
+
+def test_thread_links_lead_to_the_bots_workspace() -> None:
+    me = Identity.from_auth_test({"team_id": "T1", "user_id": "U1", "bot_id": "B1", "url": "https://team.slack.com"})
+    assert me.thread_link("C1", "12.000034", "here") == "[here](https://team.slack.com/archives/C1/p12000034)"
+
+
+def test_an_org_wide_install_uses_its_enterprise_id_and_the_general_url() -> None:
+    me = Identity.from_auth_test({"team_id": None, "enterprise_id": "E1", "user_id": "U1", "bot_id": "B1"})
+    assert (me.team, me.url) == ("E1", "https://slack.com/")

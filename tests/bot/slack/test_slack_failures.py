@@ -20,9 +20,9 @@ async def stream_three_sentences(slack: SlackThread, **changes: str) -> None:
     """Add three sentences, each after the one before was shown, and finish."""
     reply = slack.reply(**changes)
     reply.text(FIRST)
-    await slack.sim.wait_for(lambda: "first sentence" in slack.whole())
+    await slack.sim.wait_for(lambda: "first sentence" in slack.all_text())
     reply.text(SECOND)
-    await slack.sim.wait_for(lambda: "Here comes" in slack.whole() or slack.sim.calls("chat.appendStream"))
+    await slack.sim.wait_for(lambda: "Here comes" in slack.all_text() or slack.sim.calls("chat.appendStream"))
     reply.text(THIRD)
     await reply.finish(WHOLE)
 
@@ -37,7 +37,7 @@ async def add_at_once(slack: SlackThread) -> None:
 
 
 def assert_complete(slack: SlackThread) -> None:
-    assert slack.whole() == " ".join(WHOLE.split())
+    assert slack.all_text() == " ".join(WHOLE.split())
     assert all(m.streaming_state != "in_progress" for m in slack.answers())
     assert slack.status() == "active"
 
@@ -76,7 +76,7 @@ async def test_where_a_stop_is_rate_limited_the_text_is_complete_before(slack: S
     await slack.streaming()
     await slack.sim.fail_next("chat.stopStream", status=429, retry_after=1)
     finish = asyncio.create_task(reply.finish(WHOLE))
-    await slack.sim.wait_for(lambda: slack.whole() == " ".join(WHOLE.split()))
+    await slack.sim.wait_for(lambda: slack.all_text() == " ".join(WHOLE.split()))
     assert slack.answers()[0].streaming_state == "in_progress"
     await finish
     assert_complete(slack)
@@ -141,7 +141,7 @@ ODD = ["streaming_mode_mismatch", "invalid_chunks", "invalid_blocks", "invalid_a
 async def test_after_any_refusal_of_an_append_nothing_is_lost_or_repeated(slack: SlackThread, error: str) -> None:
     await slack.sim.fail_next("chat.appendStream", error=error)
     await stream_three_sentences(slack)
-    assert slack.whole() == " ".join(WHOLE.split())
+    assert slack.all_text() == " ".join(WHOLE.split())
     assert slack.status() == "active"
 
 
@@ -149,7 +149,7 @@ async def test_after_any_refusal_of_an_append_nothing_is_lost_or_repeated(slack:
 async def test_after_any_refusal_of_the_stop_nothing_is_lost_or_repeated(slack: SlackThread, error: str) -> None:
     await slack.sim.fail_next("chat.stopStream", error=error)
     await stream_three_sentences(slack)
-    assert slack.whole() == " ".join(WHOLE.split())
+    assert slack.all_text() == " ".join(WHOLE.split())
     assert slack.status() == "active"
 
 

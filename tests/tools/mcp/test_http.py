@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.fakes.mcp_bench import Bench, bench, free_port
+from tests.fakes.mcp_test_hub import McpTestHub, free_port, mcp_test_hub
 from tests.waiting import until
 from tools.mcp.connection_monitor import ConnectionTiming
 from tools.tool_definition import ToolError
 
-SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
+SERVER = Path(__file__).parents[2] / "fakes" / "sdk_mcp_server.py"
 TOKEN = "t0psecret-t0psecret"
 FREQUENT_CHECKS = ConnectionTiming(
     first_delay_s=0.05, longest_delay_s=0.2, health_s=0.1, health_timeout_s=5, ready_wait_s=10
@@ -51,7 +51,7 @@ def http(port: int, **entry: Any) -> dict[str, Any]:
     return {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"Authorization": f"Bearer {TOKEN}"}} | entry
 
 
-async def use(made: Bench) -> None:
+async def use(made: McpTestHub) -> None:
     """Make calls, exceed the size limit, see a new tool."""
     assert await made.call("t_add", a=1, b=2) == {"result": 3}
     assert len((await made.call("t_big", size=3 << 20))["result"]) == 3 << 20
@@ -65,7 +65,7 @@ async def use(made: Bench) -> None:
 
 async def test_a_server_is_reconnected_each_time_without_a_failing_call() -> None:
     port = free_port()
-    async with bench({"t": http(port)}, FREQUENT_CHECKS) as made:
+    async with mcp_test_hub({"t": http(port)}, FREQUENT_CHECKS) as made:
         assert made.row().error == f"http://127.0.0.1:{port}/mcp cannot be reached (ConnectError)"
         async with serving(port):
             await made.until_state("ready")
@@ -78,7 +78,7 @@ async def test_a_server_is_reconnected_each_time_without_a_failing_call() -> Non
 async def test_a_session_lost_by_a_restart_does_not_fail_the_call() -> None:
     """Earlier revisions only: a restarted server that does not know our session has not run the call."""
     port = free_port()
-    async with bench({"t": http(port, protocol="legacy")}, NO_CHECKS) as made:
+    async with mcp_test_hub({"t": http(port, protocol="legacy")}, NO_CHECKS) as made:
         async with serving(port):
             await made.until_state("ready")
             await use(made)
@@ -127,7 +127,7 @@ async def refusing(status: int, body: str = "") -> AsyncIterator[int]:
 async def test_an_http_error_is_reported_with_its_remedy(status: int, words: str, protocol: str) -> None:
     async with (
         refusing(status, f"no {TOKEN}") as port,
-        bench({"t": http(port, protocol=protocol, connect_timeout_s=5)}) as made,
+        mcp_test_hub({"t": http(port, protocol=protocol, connect_timeout_s=5)}) as made,
     ):
         assert (made.row().state, made.row().error) == ("down", words)
 
@@ -160,7 +160,7 @@ async def losing_sessions() -> AsyncIterator[tuple[int, list[str]]]:
 
 async def test_a_server_that_never_answers_delete_does_not_delay_the_next_connection() -> None:
     async with losing_sessions() as (port, methods):
-        async with bench({"t": http(port, protocol="legacy")}, FREQUENT_CHECKS) as made:
+        async with mcp_test_hub({"t": http(port, protocol="legacy")}, FREQUENT_CHECKS) as made:
 
             async def greetings() -> int:
                 return methods.count("initialize")
@@ -171,6 +171,6 @@ async def test_a_server_that_never_answers_delete_does_not_delay_the_next_connec
 
 
 async def test_a_web_page_is_reported_as_not_mcp() -> None:
-    async with refusing(200, "<html>welcome") as port, bench({"t": http(port, connect_timeout_s=5)}) as made:
+    async with refusing(200, "<html>welcome") as port, mcp_test_hub({"t": http(port, connect_timeout_s=5)}) as made:
         assert made.row().state == "down"
         assert "nexpected content type" in (made.row().error or "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.mcp_bench import alive
+from tests.fakes.mcp_test_hub import alive
 from tests.waiting import until
 from tools.mcp import process_guard
 
@@ -20,10 +20,10 @@ GUARD = [sys.executable, "-S", "-E", process_guard.__file__]
 # A small bot: one hub with the real server, which starts a child, a detached child, and maybe blocks in a call.
 BOT = """
 import asyncio, os, sys
-from tests.fakes.mcp_bench import bench, real
+from tests.fakes.mcp_test_hub import mcp_test_hub, sdk_server
 
 async def main(what, file):
-    async with bench({"t": real()}) as made:
+    async with mcp_test_hub({"t": sdk_server()}) as made:
         server, child = (await made.call("t_spawn"))["result"]
         _, detached = (await made.call("t_spawn", detached=True))["result"]
         await made.call("t_stubborn")

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.fakes.mcp_bench import tiny
+from tests.fakes.mcp_test_hub import minimal_server
 from tools.mcp.server_check import UnknownServerError, check_servers
 from tools.mcp.server_settings import load_settings
 
 TOKEN = "t0psecret-t0psecret"
 SETTINGS = load_settings(
     {
-        "good": tiny("pages", tools={"deny": ["second"]}),
-        "bad": tiny("exits", env={"API_TOKEN": TOKEN}),
+        "good": minimal_server("pages", tools={"deny": ["second"]}),
+        "bad": minimal_server("exits", env={"API_TOKEN": TOKEN}),
         "off": {"url": f"https://h.example/mcp?token={TOKEN}", "disabled": True},
     },
     {},

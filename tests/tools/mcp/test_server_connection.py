@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.mcp_bench import QUICK, Bench, alive, bench, real, tiny
+from tests.fakes.mcp_test_hub import QUICK, McpTestHub, alive, mcp_test_hub, minimal_server, sdk_server
 from tests.waiting import until
 from tools.mcp.connection_monitor import ConnectionTiming
 from tools.mcp.server_hub import ServerHub
@@ -18,7 +18,7 @@ from tools.tool_definition import Tool, ToolError
 SECRET = {"API_TOKEN": "t0psecret-t0psecret"}
 
 
-async def error_of(made: Bench) -> str:
+async def error_of(made: McpTestHub) -> str:
     await made.until_state("down")
     return made.row().error or ""
 
@@ -26,16 +26,16 @@ async def error_of(made: Bench) -> str:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        (tiny("exits", env=SECRET), "the program ended; its last stderr line: cannot work with [redacted]"),
+        (minimal_server("exits", env=SECRET), "the program ended; its last stderr line: cannot work with [redacted]"),
         ({"command": "no-such-command-here"}, "the command no-such-command-here was not found or is not executable"),
         ({"command": "/etc/passwd"}, "the command /etc/passwd was not found or is not executable"),
         ({"command": "true", "cwd": "/no/such/place"}, "the folder /no/such/place (cwd) does not exist"),
-        (tiny("endless"), "its tool list has more than 100 pages"),
-        (tiny("circle"), "its tool list repeats itself"),
+        (minimal_server("endless"), "its tool list has more than 100 pages"),
+        (minimal_server("circle"), "its tool list repeats itself"),
     ],
 )
 async def test_a_server_that_cannot_work_is_reported_with_the_reason(entry: dict, words: str) -> None:
-    async with bench({"t": entry}) as made:
+    async with mcp_test_hub({"t": entry}) as made:
         assert await error_of(made) == words
         assert made.tools == {}
         (sentence,) = made.hub.missing()
@@ -44,17 +44,17 @@ async def test_a_server_that_cannot_work_is_reported_with_the_reason(entry: dict
 
 
 async def test_a_server_that_prints_other_text_on_stdout_still_works() -> None:
-    async with bench({"t": tiny("garbage")}) as made:
+    async with mcp_test_hub({"t": minimal_server("garbage")}) as made:
         assert int(await made.call("t_echo")) > 0
 
 
 async def test_all_pages_of_a_list_are_read() -> None:
-    async with bench({"t": tiny("pages")}) as made:
+    async with mcp_test_hub({"t": minimal_server("pages")}) as made:
         assert list(made.tools) == ["t_echo", "t_second"]
 
 
 async def test_a_call_over_its_time_limit_times_out_and_the_connection_stays() -> None:
-    async with bench({"t": tiny("ok", timeout_s=0.2)}) as made:
+    async with mcp_test_hub({"t": minimal_server("ok", timeout_s=0.2)}) as made:
         pid = await made.call("t_echo")
         with pytest.raises(ToolError, match=r"did not answer within 0\.2 s") as caught:
             await made.call("t_echo", wait=True)
@@ -71,7 +71,7 @@ async def test_a_call_over_its_time_limit_times_out_and_the_connection_stays() -
     ],
 )
 async def test_a_bad_answer_is_a_tool_error(mode: str, code: str, words: str) -> None:
-    async with bench({"t": tiny(mode, env=SECRET)}) as made:
+    async with mcp_test_hub({"t": minimal_server(mode, env=SECRET)}) as made:
         with pytest.raises(ToolError, match=words) as caught:
             await made.call("t_echo")
         assert caught.value.code == code
@@ -79,7 +79,7 @@ async def test_a_bad_answer_is_a_tool_error(mode: str, code: str, words: str) ->
 
 
 async def test_a_server_that_ends_in_a_call_is_restarted_and_the_outcome_is_unknown() -> None:
-    async with bench({"t": tiny("ok")}) as made:
+    async with mcp_test_hub({"t": minimal_server("ok")}) as made:
         before = await made.call("t_echo")
         with pytest.raises(ToolError, match="it is not known whether the call ran") as caught:
             await made.call("t_echo", die=True)
@@ -89,7 +89,7 @@ async def test_a_server_that_ends_in_a_call_is_restarted_and_the_outcome_is_unkn
 
 
 async def test_a_server_that_ends_while_idle_is_restarted_without_a_call() -> None:
-    async with bench({"t": tiny("ok")}) as made:
+    async with mcp_test_hub({"t": minimal_server("ok")}) as made:
         pid = int(await made.call("t_echo"))
         os.kill(pid, signal.SIGKILL)
         await made.until_state("down")
@@ -100,7 +100,7 @@ async def test_a_server_that_ends_while_idle_is_restarted_without_a_call() -> No
 
 async def test_a_server_that_stops_answering_is_replaced_by_the_health_check() -> None:
     timing = replace(QUICK, health_s=0.05, health_timeout_s=0.1)
-    async with bench({"t": tiny("fades")}, timing) as made:
+    async with mcp_test_hub({"t": minimal_server("fades")}, timing) as made:
         pid = await made.call("t_echo")
 
         async def answering() -> str:
@@ -115,7 +115,7 @@ async def test_a_server_that_stops_answering_is_replaced_by_the_health_check() -
 async def test_a_call_to_an_ended_server_fails_soon_with_the_reason(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     timing = ConnectionTiming(first_delay_s=0.02, longest_delay_s=0.05, ready_wait_s=0.3)
-    async with bench({"t": tiny("once", str(gone))}, timing) as made:
+    async with mcp_test_hub({"t": minimal_server("once", str(gone))}, timing) as made:
         await made.call("t_echo")
         gone.touch()
         with pytest.raises(ToolError):
@@ -138,7 +138,7 @@ async def test_the_delay_between_attempts_grows() -> None:
         await asyncio.sleep(0)
 
     timing = ConnectionTiming(first_delay_s=1, longest_delay_s=8, sleep=sleep, jitter=lambda: 1.0)
-    async with bench({"t": {"command": "no-such-command-here"}}, timing):
+    async with mcp_test_hub({"t": {"command": "no-such-command-here"}}, timing):
 
         async def pauses() -> int:
             return len(slept)
@@ -148,8 +148,8 @@ async def test_the_delay_between_attempts_grows() -> None:
 
 
 async def test_an_ended_and_a_silent_server_delay_no_other() -> None:
-    servers = {"dead": {"command": "no-such-command-here"}, "mute": tiny("mute", connect_timeout_s=0.5)}
-    async with bench(servers | {"t": tiny("ok"), "off": {"command": "x", "disabled": True}}) as made:
+    servers = {"dead": {"command": "no-such-command-here"}, "mute": minimal_server("mute", connect_timeout_s=0.5)}
+    async with mcp_test_hub(servers | {"t": minimal_server("ok"), "off": {"command": "x", "disabled": True}}) as made:
         assert int(await made.call("t_echo")) > 0
         assert [row.up for row in made.hub.status()] == [False, False, True, False]
         assert made.row("off").state == "disabled"
@@ -158,7 +158,7 @@ async def test_an_ended_and_a_silent_server_delay_no_other() -> None:
 
 
 async def test_a_turn_continues_without_a_server_that_is_still_connecting() -> None:
-    hub = ServerHub(load_settings({"t": tiny("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
+    hub = ServerHub(load_settings({"t": minimal_server("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
     await hub.start()
     try:
         await hub.ready(0.05)
@@ -173,7 +173,7 @@ async def test_an_error_in_on_change_does_not_harm_the_connection(caplog: pytest
     def refuse(server: str, tools: list[Tool]) -> None:
         raise RuntimeError("the registry is full")
 
-    hub = ServerHub(load_settings({"t": tiny("ok")}, {}), refuse, timing=QUICK)
+    hub = ServerHub(load_settings({"t": minimal_server("ok")}, {}), refuse, timing=QUICK)
     await hub.start()
     try:
         await hub.ready(60)
@@ -185,7 +185,7 @@ async def test_an_error_in_on_change_does_not_harm_the_connection(caplog: pytest
 
 async def test_a_server_that_ignores_sigterm_and_blocks_in_a_call_is_ended_in_time(tmp_path: Path) -> None:
     here = tmp_path / "here"
-    async with bench({"t": real(), "u": tiny("ok")}) as made:
+    async with mcp_test_hub({"t": sdk_server(), "u": minimal_server("ok")}) as made:
         stubborn = (await made.call("t_stubborn"))["result"]
         server, child = (await made.call("t_spawn"))["result"]
         _, detached = (await made.call("t_spawn", detached=True))["result"]

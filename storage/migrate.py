@@ -56,7 +56,7 @@ def alembic_config() -> Any:
 
 
 def _create(tx: Tx) -> None:
-    """Create what all migrations together create; a test compares them."""
+    """Create all tables at the newest revision."""
     metadata.create_all(tx, checkfirst=False)
     sqlite.create_search_index(tx)
     _VERSION.create(tx)

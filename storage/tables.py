@@ -1,4 +1,4 @@
-"""All tables. `storage/migrations` creates the same ones; a test compares them."""
+"""All tables. A test compares them with those of an upgraded database."""
 
 from sqlalchemy import (
     JSON,

@@ -1,4 +1,4 @@
-"""Memory events: who did what to which memory. They outlive the memory and never have its content."""
+"""Memory events: who changed which memory, and how. They stay after the memory is deleted, and have no content."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from storage.tables import memory_events
 
 @dataclass(frozen=True, slots=True)
 class MemoryEvent:
-    """What happened to a memory. `actor` is a user id, or the name of a job."""
+    """One change of a memory. `actor` is a user id, or the name of a job."""
 
     memory: int
     event: str

@@ -1,6 +1,6 @@
-"""Bring a database to the newest revision.
+"""Create the tables of an empty database, or upgrade an older one.
 
-An empty database gets all tables at once. Only an older one is upgraded by Alembic, which is slow to import.
+Only an upgrade uses Alembic, which is slow to import.
 """
 
 from pathlib import Path

@@ -200,15 +200,14 @@ class Hermes:
         for key in rules_without_tool(self.config, self._registry.names(), settings):
             log.warning("unknown tool in tools: configuration; rule ignored", extra={"key": key})
         for warning in settings.warnings:
-            log.warning(warning)
+            log.warning("unknown key in MCP server settings ignored", extra={"reason": warning})
         self._hub = server_hub(settings, self._offered, self._registry.names())
         if self._hub is not None:
             await self._hub.start()
             self._stack.push_async_callback(self._hub.close)
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
-        for problem in self._registry.replace(f"mcp:{server}", tools):
-            log.warning("tool not offered", extra={"server": server, "reason": problem})
+        self._registry.replace(f"mcp:{server}", tools)  # logs each tool that it cannot add
 
     async def _ready(self) -> None:
         if self._hub is not None:

@@ -1,13 +1,14 @@
-"""Runs one tool call: time limit, retries with the same idempotency key, an outcome.
+"""Runs one tool call with a time limit and retries, all with the same idempotency key, and returns its outcome.
 
-How a run can be stopped:
+There are two ways to stop a run:
 
-* `cancel.set()` (a person stopped the turn): `run` returns an outcome as usual. The attempt is cancelled and gets a
-  short grace period. What it still returns is its true outcome; otherwise the call is `cancelled` if it is repeatable,
-  else `unknown`.
-* Cancelling the task that awaits `run` (the process is stopping): the attempt is cancelled and CancelledError passes
-  through. There is no outcome: the ledger still says `running`, and recovery at the next start decides.
-* Nothing is shielded. A tool that ignores its cancellation keeps running after the grace period; `close` waits for it.
+* `cancel.set()`, when a person stopped the turn. The attempt is cancelled and gets a short grace period. If it still
+  returns in that time, its result is the outcome; otherwise the call is `cancelled` if it is repeatable, else
+  `unknown`.
+* Cancelling the task that awaits `run`, when the process stops. The attempt is cancelled and CancelledError passes
+  through. There is no outcome: the call stays `running` in the ledger, and recovery at the next start decides.
+
+A tool that ignores its cancellation keeps running after the grace period; `close` waits for it.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ class Executor:
         on_attempt: OnAttempt | None = None,
         cancel: asyncio.Event | None = None,
     ) -> CallOutcome:
-        """Run a call and return its outcome; never raise for anything that the tool does.
+        """Run a call and return its outcome. An error of the tool is an outcome too, and is not raised.
 
         `call.attempt` is the attempt that the ledger already records as running (0: none). `on_attempt(number)` is
         awaited before each later attempt; if it raises, the attempt is not made and the error passes through.
@@ -125,7 +126,7 @@ async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:
 
 
 def _attempt_end(tool: Tool, call: ToolCall, task: "asyncio.Task[object]", stopped: Stopped | None) -> AttemptEnd:
-    """Return how an attempt ended; a value or ToolError counts even after it was stopped."""
+    """Return how an attempt ended; a value or a ToolError counts even if the attempt was stopped."""
     if not task.done():
         log.warning("tool ignores its cancellation", extra={"tool": tool.name, "call": call.id})
         return AttemptEnd(stopped=stopped)

@@ -11,7 +11,7 @@ from tools.text_cleanup import cut, storable_data
 from tools.tool_definition import Tool, ToolError
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
-MIN_LIMIT = 300  # characters; below this nothing useful fits beside the note
+MIN_LIMIT = 300  # characters; a smaller result would contain little more than the note
 Stopped = Literal["timed_out", "cancelled"]
 
 
@@ -27,9 +27,9 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """How one attempt ended: with a value, with the tool's error, stopped by us, or by a fault inside the tool.
+    """How one attempt ended: with a value, with the tool's error, stopped by the executor, or by a fault in the tool.
 
-    `fault`: "interrupted" if the tool ended as cancelled though nobody cancelled it, "exception" if it raised.
+    `fault`: "interrupted" if the tool was cancelled, but not by the executor; "exception" if it raised another error.
     """
 
     value: Any = None
@@ -39,7 +39,7 @@ class AttemptEnd:
 
 
 def ok(data: Any) -> str:
-    """Return the result that a model sees after success; an empty one says that it is empty."""
+    """Return the result that a model sees after success, with a note if the data is empty."""
     if data is None or data == "" or data == [] or data == {}:
         return json.dumps({"ok": True, "data": data, "note": "the result is empty"}, ensure_ascii=False)
     return json.dumps({"ok": True, "data": data}, ensure_ascii=False, default=str)
@@ -57,7 +57,7 @@ def is_failure(result: str) -> bool:
 
 
 def may_retry(tool: Tool, end: AttemptEnd) -> bool:
-    """Return True if the call is repeatable and its attempt ended with a temporary fault."""
+    """Return True if the call is repeatable and its attempt failed temporarily."""
     temporary = end.fault == "interrupted" or (end.error is not None and end.error.retryable)
     return tool.repeatable and temporary
 
@@ -111,12 +111,12 @@ def success_outcome(value: Any, limit: int) -> CallOutcome:
     if len(full) <= limit:
         return CallOutcome(CallState.SUCCEEDED, full)
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-    room = limit
+    size = limit
     while True:
-        short = json.dumps({"ok": True, "data": cut(text, room), "note": CUT_NOTE}, ensure_ascii=False)
-        if len(short) <= limit or room <= 0:
+        short = json.dumps({"ok": True, "data": cut(text, size), "note": CUT_NOTE}, ensure_ascii=False)
+        if len(short) <= limit or size <= 0:
             return CallOutcome(CallState.SUCCEEDED, short, full_result=full)
-        room = min(room - 8, room - (len(short) - limit) // 2)  # JSON escapes make the text longer than `room`
+        size = min(size - 8, size - (len(short) - limit) // 2)  # JSON escapes make the text longer than `size`
 
 
 def _jsonable(value: Any) -> Any:

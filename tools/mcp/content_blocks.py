@@ -1,4 +1,4 @@
-"""A server's result as data for the model: text and structure as they are, other content described in words."""
+"""A server's result as data for the model: text and structured content unchanged, other content described."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ import mcp.types as t
 from tools.mcp.secret_redaction import Redactor
 from tools.tool_definition import ToolError
 
-MAX_BYTES = 8 << 20  # the largest result; over HTTP it is refused while it arrives, over stdio afterwards
-TOO_LARGE = "the reply is over the size limit"  # identifies that refusal after it passed through the SDK
+MAX_BYTES = 8 << 20  # the largest result; a larger one is refused while it arrives (HTTP) or afterwards (stdio)
+TOO_LARGE = "the reply is over the size limit"  # identifies this error after it has passed through the SDK
 MAX_ERROR_CHARS = 2000
 
 
 def read_result(server: str, result: t.CallToolResult, redactor: Redactor) -> Any:
-    """Return JSON-able data without secrets. Raises ToolError with the server's message if the tool failed."""
+    """Return JSON-able data without secrets. Raise ToolError with the server's message if the tool failed."""
     parts = [described(block) for block in result.content]
     text = "\n".join(part for part in parts if part)
     if result.is_error:

@@ -64,12 +64,12 @@ def url_secrets(url: str) -> list[str]:
 
 
 class Redactor:
-    """Replaces the given secrets wherever they occur, including in URL-quoted form."""
+    """Replaces the given secrets, also in URL-quoted form."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         kept = {s for s in secrets if len(s) >= MIN_LENGTH}
         forms = kept | {quote(s, safe="") for s in kept}
-        # Longest first: of a secret that contains another one, no part may be left.
+        # Longest first: a secret may contain a shorter one, and no part of it may remain.
         alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
         self._pattern = re.compile(alternatives) if alternatives else None
 

@@ -24,7 +24,7 @@ class UnknownServerError(ValueError):
 
 
 async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:
-    """Connect once to each enabled server, or to the named one, and list its tools. Raises UnknownServerError."""
+    """Connect once to each enabled server, or to the named one, and list its tools. Raise UnknownServerError."""
     chosen = tuple(s for s in settings.servers if server is None or s.name == server)
     if server is not None and not chosen:
         names = ", ".join(s.name for s in settings.servers) or "none"

@@ -1,4 +1,4 @@
-"""Settings of MCP servers: a `{"mcpServers": {…}}` file as other programs use it, or the same in hermes.yaml."""
+"""Settings of MCP servers: a file in the common format `{"mcpServers": {…}}`, or the same in hermes.yaml."""
 
 import json
 import re
@@ -47,7 +47,6 @@ class ServerSettings:
     protocol: Literal["auto", "legacy"] = "auto"
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     timeout_s: float | None = None
-    trusted: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -84,7 +83,7 @@ class McpSettings:
 def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) -> McpSettings:
     """Read a file, or an inline mapping (with or without its "mcpServers" key).
 
-    Raises McpSettingsError with every problem: unreadable file, invalid JSON, wrong types, unset variables, invalid or
+    Raise McpSettingsError with every problem: unreadable file, invalid JSON, wrong types, unset variables, invalid or
     duplicate names. Unknown keys are warnings, because other programs keep theirs in the same file.
     """
     where = source.name if isinstance(source, Path) else "mcp_servers"
@@ -180,7 +179,6 @@ def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerS
         protocol="legacy" if protocol == "legacy" else "auto",
         connect_timeout_s=entry.seconds("connect_timeout_s", CONNECT_TIMEOUT_S) or CONNECT_TIMEOUT_S,
         timeout_s=entry.seconds("timeout_s", None),
-        trusted=entry.flag("trusted"),
         secrets=tuple(dict.fromkeys(found)),
     )
     _check_transport(entry, server)

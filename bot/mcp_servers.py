@@ -1,4 +1,4 @@
-"""The configured MCP servers. The MCP SDK is slow to import, so it is imported here, and only if there are servers."""
+"""The configured MCP servers. The MCP SDK is slow to import: only this module imports it, and only on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def server_problems(servers: Path | Mapping[str, Any], known: Mapping[str, str])
 
 
 def rules_without_tool(config: Config, tools: Iterable[str], settings: McpSettings) -> list[str]:
-    """Return the keys under `tools:` that are neither a tool nor the name of one that a server may bring."""
+    """Return the keys under `tools:` that match no tool and cannot be the name of a tool of a server."""
     known, prefixes = set(tools), tuple(f"{server.name}_" for server in settings.servers)
     return sorted(key for key in config.tools.rules if key not in known and not key.startswith(prefixes))
 

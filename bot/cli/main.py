@@ -153,7 +153,7 @@ def _load(*, dev: bool = False, required: bool = True) -> Config:
 
 
 def secrets(config: Config) -> list[str]:
-    """Return what must never be logged."""
+    """Return the secrets that logs must hide."""
     tokens = (config.bot_token, config.app_token, config.model.api_key)
     servers = server_settings(config).servers
     return [

@@ -1,4 +1,4 @@
-"""How a command ends on SIGTERM and SIGINT, even while it is still starting."""
+"""Ends a command on SIGTERM or SIGINT, even while it is starting."""
 
 import asyncio
 import signal

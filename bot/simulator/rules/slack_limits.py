@@ -12,6 +12,7 @@ VIEW_STACK = 3  # §4.2
 BLOCKS_TEXT = 13_200  # §4.3: msg_blocks_too_long
 
 # Streams and agent sessions
+STREAM_SECONDS = 300.0  # §2.1: about five minutes from its start
 CHUNK_TEXT = 256  # §2.2: ids and titles of task and plan updates, and their texts
 CHUNK_BLOCKS = 50  # §2.2
 SESSION_TITLE = 200  # §3.1

@@ -1,7 +1,5 @@
 """Memory events: who changed which memory, and how. They stay after the memory is deleted, and have no content."""
 
-from dataclasses import dataclass
-
 from sqlalchemy import func, select
 
 from storage.database import Tx
@@ -9,29 +7,10 @@ from storage.records import Memory
 from storage.tables import memory_events
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEvent:
-    """One change of a memory. `actor` is a user id, or the name of a job."""
-
-    memory: int
-    event: str
-    actor: str
-    at: float
-
-
 def record(tx: Tx, memory: Memory, event: str, actor: str, at: float) -> None:
-    """Add an event about a memory."""
+    """Add an event about a memory. `actor` is a user id, or the name of a job."""
     values = {"team": memory.team, "owner": memory.owner, "memory": memory.id, "event": event, "actor": actor, "at": at}
     tx.execute(memory_events.insert().values(values))
-
-
-def events(tx: Tx, team: str, owner: str, memory: int | None = None) -> list[MemoryEvent]:
-    """Return the events of an owner's memories, or of one of them, in order."""
-    query = select(memory_events).where(memory_events.c.team == team, memory_events.c.owner == owner)
-    if memory is not None:
-        query = query.where(memory_events.c.memory == memory)
-    rows = tx.execute(query.order_by(memory_events.c.id))
-    return [MemoryEvent(row.memory, row.event, row.actor, row.at) for row in rows]
 
 
 def last_added(tx: Tx) -> int:

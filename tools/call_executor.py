@@ -78,7 +78,8 @@ class Executor:
             if number >= last or not may_retry(tool, end):
                 outcome = outcome_of(tool, end, timeout_s=limits.timeout_s, limit=limits.result_limit)
                 break
-            await self._wait_before_retry(number - first, cancel)
+            delay = backoff_delay(number - first, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
+            await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
             number += 1
         ids = {"session": call.session, "turn": call.turn, "call": call.id}
         how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - started, 3)}
@@ -115,10 +116,6 @@ class Executor:
         self._running.discard(task)
         if not task.cancelled():
             task.exception()  # marks it as retrieved: nothing else reads it if the attempt was left running
-
-    async def _wait_before_retry(self, retry: int, cancel: asyncio.Event | None) -> None:
-        delay = backoff_delay(retry, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
-        await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
 
 
 async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:

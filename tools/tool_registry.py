@@ -87,7 +87,12 @@ class Registry:
 
     def describe(self) -> list[ToolRow]:
         """Return a row for each available tool, in their order."""
-        return [self._row(registered.tool) for registered in self._tools.values()]
+        rows = []
+        for tool in (registered.tool for registered in self._tools.values()):
+            first_line = brief(tool.description.partition("\n")[0], 120)
+            summary = tool.summary or (first_line, first_line)
+            rows.append(ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary))
+        return rows
 
     def _add(self, tool: Tool) -> str:
         """Add a tool; return why that is not possible, or an empty string."""
@@ -111,8 +116,3 @@ class Registry:
 
         self._tools = dict(sorted(self._tools.items(), key=order))
         self._schemas = tuple(k.schema for k in self._tools.values() if self._policy.configured(k.tool) != "deny")
-
-    def _row(self, tool: Tool) -> ToolRow:
-        first_line = brief(tool.description.partition("\n")[0], 120)
-        summary = tool.summary or (first_line, first_line)
-        return ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary)

@@ -103,7 +103,7 @@ class ModelConfig(Section):
         return self.context_budget_tokens or int(self.context_window * 0.85)
 
 
-class Budget(Section):
+class BudgetConfig(Section):
     """Shares of the context budget."""
 
     system: float = Field(0.18, gt=0, lt=1, description="Share of the context budget for the system prompt.")
@@ -113,7 +113,7 @@ class Budget(Section):
     output: float = Field(0.13, gt=0, lt=1, description="Share for the reply. All shares together are at most 1.")
 
     @model_validator(mode="after")
-    def _at_most_one(self) -> "Budget":
+    def _at_most_one(self) -> "BudgetConfig":
         total = self.system + self.memory + self.tools + self.history + self.output
         if total > 1.001:
             raise ValueError(f"the shares add up to {total:.2f}; reduce them to at most 1")
@@ -123,7 +123,7 @@ class Budget(Section):
 class SessionConfig(Section):
     max_steps: int = Field(10, ge=1, le=200, description="Model replies in one turn.")
     keep_turns: int = Field(5, ge=1, le=100, description="Newest turns that are never summarized.")
-    budget: Budget = Budget()
+    budget: BudgetConfig = BudgetConfig()
     queue_limit: int = Field(50, ge=1, description="Messages that can wait in one thread.")
     follow_ups: Literal["auto", "all", "mention"] = Field(
         "auto",
@@ -149,13 +149,13 @@ class AccessConfig(Section):
     channels: tuple[str, ...] = Field((), description="Hermes works only in these channel ids. Empty: everywhere.")
 
 
-class ToolDefaults(Section):
+class ToolDefaultsConfig(Section):
     timeout_s: float = Field(15, gt=0, le=3600, description="Seconds until a tool call times out.")
     retries: int = Field(2, ge=0, le=10, description="Retries of a call that is safe to repeat.")
     result_limit: int = Field(4000, ge=200, description="Characters of a result that the model sees.")
 
 
-class ToolRule(Section):
+class ToolRuleConfig(Section):
     """The rule for one tool. A key that is not set uses the tool's own default."""
 
     risk: Literal["allow", "ask", "deny"] | None = Field(
@@ -177,9 +177,9 @@ class ToolRule(Section):
 class ToolsConfig(Section):
     """Reserved keys, and rules: every other key below `tools:` is the name of a tool."""
 
-    defaults: ToolDefaults = ToolDefaults()
+    defaults: ToolDefaultsConfig = ToolDefaultsConfig()
     files_root: Path | None = Field(None, description="Folder of the file tools. Not set: files in the data folder.")
-    rules: dict[str, ToolRule] = {}
+    rules: dict[str, ToolRuleConfig] = {}
 
     @model_validator(mode="before")
     @classmethod

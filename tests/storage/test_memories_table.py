@@ -9,10 +9,10 @@ from bot.memory import search_terms
 from bot.memory.memory_format import content_hash
 from storage import memories
 from storage.database import Database, Tx
-from storage.memory_events import events
 from storage.records import Audience
 from storage.tables import memories as table
 from storage.tables import memory_events
+from tests.audit_records import events
 from tests.storage.stores import BEN, DAY, NOW, keep, note
 
 

@@ -33,7 +33,7 @@ from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_connection import SocketConnection, SocketError, check_app_token
-from storage import approvals, inbox, memory_events
+from storage import approvals, inbox, memories
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
@@ -236,7 +236,7 @@ class Hermes:
 
 
 def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
-    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
+    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
 
 
 async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

@@ -1,6 +1,7 @@
 """Memories and their words in the full-text index. Every statement is limited to one owner.
 
-The caller prepares the words for the index. Each change adds an event that names the memory, without its content.
+The caller prepares the words for the index. Each change adds an event, which stays after the memory is deleted and
+has no content.
 """
 
 import secrets
@@ -12,9 +13,8 @@ from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete
 
 from storage import sqlite
 from storage.database import Tx
-from storage.memory_events import last_added, record
 from storage.records import Audience, Memory
-from storage.tables import memories
+from storage.tables import memories, memory_events
 
 # No vowels, 0, 1 or l: an id is never a word and is not misread. 28^4 = 614,656 ids for each owner.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
@@ -57,7 +57,7 @@ def add(
     stored = replace(memory, id=_next_id(tx), short_id=short_id)
     tx.execute(memories.insert().values(id=stored.id, **_values(stored, content_hash)))
     sqlite.index_words(tx, stored.id, stored.team, stored.owner, words)
-    record(tx, stored, "added", actor, stored.created)
+    _record(tx, stored, "added", actor, stored.created)
     return stored
 
 
@@ -149,7 +149,7 @@ def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str,
     if tx.execute(update(memories).where(this).values(**_values(memory, content_hash))).rowcount:
         sqlite.remove_words(tx, memory.id)
         sqlite.index_words(tx, memory.id, memory.team, memory.owner, words)
-        record(tx, memory, event, actor, memory.updated)
+        _record(tx, memory, event, actor, memory.updated)
 
 
 def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forgotten") -> int:
@@ -167,7 +167,7 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
     for i in deleted:
         sqlite.remove_words(tx, i)
-        record(tx, replace(memory, id=i), event, actor, now)
+        _record(tx, replace(memory, id=i), event, actor, now)
     return len(deleted)
 
 
@@ -182,7 +182,7 @@ def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, no
     these = and_(_owned_by(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
     changed = tx.execute(update(memories).where(these).values(status="archived").returning(memories)).all()
     for row in changed:
-        record(tx, _memory(row), "archived", actor, now)
+        _record(tx, _memory(row), "archived", actor, now)
     return len(changed)
 
 
@@ -222,9 +222,23 @@ def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tup
     return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
+def count_events(tx: Tx) -> dict[str, int]:
+    """Return how often each event happened."""
+    found = select(memory_events.c.event, func.count()).group_by(memory_events.c.event)
+    return {row[0]: row[1] for row in tx.execute(found)}
+
+
 def _next_id(tx: Tx) -> int:
     """Return an id that no memory ever had: events refer to memories by id, and the database may reuse a deleted id."""
-    return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added(tx)) + 1
+    added = select(memory_events.c.memory).where(memory_events.c.event == "added")
+    last_added = tx.execute(added.order_by(memory_events.c.id.desc()).limit(1)).scalar() or 0
+    return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added) + 1
+
+
+def _record(tx: Tx, memory: Memory, event: str, actor: str, at: float) -> None:
+    """Add an event. `actor` is a user id, or the name of a job."""
+    values = {"team": memory.team, "owner": memory.owner, "memory": memory.id, "event": event, "actor": actor, "at": at}
+    tx.execute(memory_events.insert().values(values))
 
 
 def _owned_by(team: str, owner: str) -> ColumnElement[bool]:

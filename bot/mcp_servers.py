@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.schema import Config
 from bot.config.yaml_file import variables
-from tools.mcp.server_settings import McpSettings, McpSettingsError, load_settings
+from tools.mcp.server_settings import McpSettings, McpSettingsError, UnknownServerError, load_settings
+
+__all__ = ["McpSettings", "UnknownServerError"]
 
 if TYPE_CHECKING:
     from tools.mcp.server_check import CheckResult
@@ -51,7 +53,7 @@ def server_hub(
 
 
 async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:
-    """Connect once to each enabled server, or to the one named. Raise ValueError for an unknown name."""
+    """Connect once to each enabled server, or to the one named. Raise UnknownServerError."""
     if not settings.servers and server is None:
         return []
     from tools.mcp import server_check

@@ -64,9 +64,8 @@ class _Handler(AsyncSocketModeHandler):
         super().__init__(app, token, logger=sdk_log, web_client=web, ping_interval=ping)
 
     async def handle(self, client: Any, req: Any) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._busy.add(task)
+        task: Any = asyncio.current_task()
+        self._busy.add(task)
         try:
             await super().handle(client, req)
         except (aiohttp.ClientError, ConnectionError) as error:
@@ -75,8 +74,7 @@ class _Handler(AsyncSocketModeHandler):
             log.error("event not readable by Bolt", extra={"kind": req.type, "error": type(error).__name__})
             await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
         finally:
-            if task is not None:
-                self._busy.discard(task)
+            self._busy.discard(task)
 
     async def finish(self) -> None:
         """Stop receiving events, and wait at most ANSWER_SECONDS for those that are being answered."""

@@ -18,7 +18,6 @@ from sqlalchemy import (
     String,
     Subquery,
     Table,
-    column,
     create_engine,
     event,
     func,
@@ -181,7 +180,7 @@ _REMOVE = text("DELETE FROM memories_fts WHERE rowid = :id")
 _SEARCH = text(
     "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
     " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
-).columns(column("id", Integer), column("score", Float), column("marked", String))
+).columns(id=Integer, score=Float, marked=String)
 
 
 def create_search_index(tx: Tx) -> None:

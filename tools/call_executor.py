@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
 from tools.backoff import backoff_delay, first_completed
-from tools.call_outcome import AttemptEnd, CallOutcome, Stopped, cancelled_outcome, may_retry, outcome_of
+from tools.call_outcome import CANCELLED, AttemptEnd, CallOutcome, Stopped, may_retry, outcome_of
 from tools.context import Clock, ToolContext
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
@@ -70,7 +70,7 @@ class Executor:
         number, last = first, first + (limits.retries if tool.repeatable else 0)
         while True:
             if cancel is not None and cancel.is_set():
-                outcome = cancelled_outcome()
+                outcome = CANCELLED
                 break
             if number > call.attempt and on_attempt:
                 await on_attempt(number)

@@ -51,6 +51,20 @@ def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = F
     return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
 
 
+# The outcome of a call that may or may not have been carried out.
+UNKNOWN = CallOutcome(
+    CallState.UNKNOWN,
+    failed(
+        "outcome_unknown",
+        "The call was started, but it is not known whether it was carried out.",
+        suggestion="Do not repeat it; a person is asked whether it succeeded.",
+    ),
+    error="outcome_unknown",
+)
+# The outcome of a call that was stopped before an attempt or between two.
+CANCELLED = CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
+
+
 def is_failure(result: str) -> bool:
     """Return True if `failed` wrote this result."""
     return result.startswith('{"ok": false')
@@ -69,32 +83,17 @@ def outcome_of(tool: Tool, end: AttemptEnd, *, timeout_s: float, limit: int) -> 
         return _stopped(tool, end.stopped, timeout_s)
     if end.fault == "interrupted":
         if not tool.repeatable:
-            return unknown_outcome()
+            return UNKNOWN
         return _failure("interrupted", f"The tool {tool.name} was interrupted.", retryable=True)
     if end.fault:
         part = "" if tool.effect == "read" else " It may have done part of its work; check before trying again."
         return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.{part}")
     if end.error:
         if end.error.uncertain and not tool.repeatable:
-            return unknown_outcome()
+            return UNKNOWN
         message, suggestion = cut(end.error.message, limit), cut(end.error.suggestion, limit)
         return _failure(end.error.code, message, suggestion=suggestion, retryable=end.error.retryable)
     return success_outcome(end.value, limit)
-
-
-def unknown_outcome() -> CallOutcome:
-    """Return the outcome of a call that may or may not have been carried out."""
-    text = failed(
-        "outcome_unknown",
-        "The call was started, but it is not known whether it was carried out.",
-        suggestion="Do not repeat it; a person is asked whether it succeeded.",
-    )
-    return CallOutcome(CallState.UNKNOWN, text, error="outcome_unknown")
-
-
-def cancelled_outcome() -> CallOutcome:
-    """Return the outcome of a call that was stopped before an attempt or between two."""
-    return CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
 
 
 def success_outcome(value: Any, limit: int) -> CallOutcome:
@@ -128,9 +127,9 @@ def _jsonable(value: Any) -> Any:
 
 def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> CallOutcome:
     if not tool.repeatable:
-        return unknown_outcome()
+        return UNKNOWN
     if stopped == "cancelled":
-        return cancelled_outcome()
+        return CANCELLED
     text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
     return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
 

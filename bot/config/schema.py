@@ -67,11 +67,9 @@ HttpAddress = Annotated[str, AfterValidator(http_address)]
 Schedule = Annotated[str, accepted_by(crontab.parse)]
 Approvers = Annotated[str | tuple[str, ...], BeforeValidator(approvers)]
 Servers = Annotated[Path | dict[str, Any] | None, BeforeValidator(servers)]
-
-
-def upper(value: Any) -> Any:
-    """Return text in capitals, and anything else unchanged."""
-    return value.upper() if isinstance(value, str) else value
+LogLevel = Annotated[
+    Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda v: v.upper() if isinstance(v, str) else v)
+]
 
 
 class Section(BaseModel):
@@ -257,6 +255,4 @@ class Environment(BaseSettings):
     )
     hermes_data_dir: Path = Field(Path("data"), description="Data folder: database, lock file and files.")
     hermes_http_port: int = Field(8090, ge=0, le=65535, description="Port of health and metrics on 127.0.0.1.")
-    hermes_log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(upper)] = Field(
-        "INFO", description="Lowest level that is logged."
-    )
+    hermes_log_level: LogLevel = Field("INFO", description="Lowest level that is logged.")

@@ -43,7 +43,8 @@ def split_path(path: str) -> tuple[str, ...]:
         raise ToolError("outside", f"{shown} is an absolute path.", suggestion="Give it relative to Hermes's folder.")
     if ".." in found:
         raise ToolError("outside", f"{shown} contains '..'; only paths inside Hermes's folder can be used.")
-    if "\0" in path or len(found) > MAX_PARTS or any(_too_long(name) for name in found):
+    too_long = any(len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES for name in found)
+    if "\0" in path or len(found) > MAX_PARTS or too_long:
         raise ToolError("bad_path", f"{shown} is not a valid path: a part is too long, or there are too many parts.")
     if any(name.startswith(TEMPORARY) for name in found):
         raise ToolError("bad_path", f"Names that begin with {TEMPORARY} are reserved for unfinished writes.")
@@ -143,7 +144,3 @@ def _refuse_unless_regular(status: os.stat_result, name: str) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise ToolError("link", f"{shown} is a link; links are not followed.")
     raise ToolError("not_a_file", f"{shown} is neither a file nor a folder.")
-
-
-def _too_long(name: str) -> bool:
-    return len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES

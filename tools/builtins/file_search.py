@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,14 +105,13 @@ class Search:
         return notes
 
 
-def _names(fd: int) -> Iterator[tuple[str, bool]]:
+def _names(fd: int) -> list[tuple[str, bool]]:
     with os.scandir(fd) as found:
-        entries = [
+        return sorted(
             (entry.name, entry.is_dir(follow_symlinks=False))
             for entry in found
             if not entry.is_symlink() and not entry.name.startswith(confined_paths.TEMPORARY)
-        ]
-    yield from sorted(entries)
+        )
 
 
 def lines_of(text: str) -> list[str]:

@@ -19,10 +19,10 @@ def read_result(server: str, result: t.CallToolResult, redactor: Redactor) -> An
     if result.is_error:
         message = redactor.text(text)[:MAX_ERROR_CHARS].strip()
         raise ToolError("tool_failed", message or f"The MCP server {server} reported an error without a message.")
+    if len(text if result.structured_content is None else str(result.structured_content)) > MAX_BYTES:
+        raise too_large(server)
     if result.structured_content is None:
-        _check_size(server, text)
         return redactor.text(text)
-    _check_size(server, str(result.structured_content))
     # Text blocks beside structured content repeat it for older clients.
     beside = [part for part, block in zip(parts, result.content, strict=True) if not isinstance(block, t.TextContent)]
     structured = without_media(result.structured_content)
@@ -65,11 +65,6 @@ def too_large(server: str) -> ToolError:
         f"The result of the MCP server {server} is larger than {_size(MAX_BYTES)} and was not accepted.",
         suggestion="Ask for less: a filter, a page, a smaller range.",
     )
-
-
-def _check_size(server: str, text: str) -> None:
-    if len(text) > MAX_BYTES:
-        raise too_large(server)
 
 
 def _not_shown(what: str, mime_type: str | None, base64: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from tools.mcp.server_hub import ServerHub, ServerStatus
-from tools.mcp.server_settings import McpSettings
+from tools.mcp.server_settings import McpSettings, UnknownServerError
 from tools.tool_definition import Tool
 
 
@@ -17,10 +17,6 @@ class CheckResult:
     message: str
     tools: tuple[Tool, ...] = ()
     withheld: tuple[str, ...] = ()
-
-
-class UnknownServerError(ValueError):
-    """There is no server with this name; the message lists the configured ones."""
 
 
 async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:

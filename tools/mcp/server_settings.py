@@ -27,6 +27,10 @@ class McpSettingsError(ValueError):
         self.problems = problems
 
 
+class UnknownServerError(ValueError):
+    """There is no server with this name; the message lists the configured ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """One server: either `command` (stdio) or `url` (streamable HTTP) is set. `allow` None: every tool is available.
@@ -119,22 +123,19 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         raise McpSettingsError([f"{path.name}: is not valid JSON at {place}: {error.msg}"]) from None
     except RecursionError:
         raise McpSettingsError([f"{path.name}: is nested too deeply"]) from None
-    except _DuplicateKeyError as error:
-        raise McpSettingsError([f'{path.name}: the key "{error}" appears twice; remove one']) from None
+    except KeyError as error:
+        raise McpSettingsError([f'{path.name}: the key "{error.args[0]}" appears twice; remove one']) from None
     if not isinstance(raw, Mapping):
         raise McpSettingsError([f'{path.name}: must be an object with "mcpServers"'])
     return raw
 
 
-class _DuplicateKeyError(Exception):
-    """A JSON object has a key twice; the argument is the key."""
-
-
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raise KeyError for a key that it has twice."""
     read: dict[str, Any] = {}
     for key, value in pairs:
         if key in read:
-            raise _DuplicateKeyError(key)
+            raise KeyError(key)
         read[key] = value
     return read
 

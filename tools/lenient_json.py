@@ -115,7 +115,7 @@ def repair_json(text: str) -> Any:
     json_repair turns prose into an empty string and keeps only the last of two objects: check the result.
     """
     try:
-        return json.loads(text, strict=False)  # the only fault is raw line breaks in strings: nothing is changed
+        return json.loads(text, strict=False)  # succeeds if the only error is raw line breaks in strings
     except (ValueError, RecursionError):
         pass
     if len(text) > MAX_REPAIRED_CHARACTERS or _max_depth(text) > MAX_DEPTH:

@@ -235,8 +235,8 @@ def _inlined(schema: Any, definitions: Mapping[str, Any], recursive: Collection[
         return schema
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     if name in definitions and name not in recursive:
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return _inlined({**definitions[name], **beside}, definitions, recursive)
+        others = {key: value for key, value in schema.items() if key != "$ref"}
+        return _inlined({**definitions[name], **others}, definitions, recursive)
     plain: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _BY_NAME:

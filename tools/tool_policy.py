@@ -138,7 +138,7 @@ def shortage(rule: ApprovalRule, requester: str) -> str:
     able = [user for user in _approver_ids(rule, requester) if may_decide(rule, requester, user)]
     if len(able) >= rule.quorum:
         return ""
-    others = " besides the requester" if rule.not_requester else ""
+    others = " other than the requester" if rule.not_requester else ""
     return f"approvals needed: {rule.quorum}, people who can approve{others}: {len(able)}"
 
 

@@ -10,7 +10,7 @@ SECOND_SIGNAL_SECONDS = 1.0  # supervisors often send the same signal twice; one
 
 
 async def run_until_signal(work: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
-    """Run `work`, and set its event on SIGTERM or SIGINT. A later signal ends the process at once."""
+    """Run `work`, and set its event on SIGTERM or SIGINT. A later signal ends the process immediately."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

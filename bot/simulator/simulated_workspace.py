@@ -61,7 +61,7 @@ class Workspace:
         return f"{self._last // 1_000_000}.{self._last % 1_000_000:06d}"
 
     def add_person(self, person: Person) -> None:
-        """Add a person; everyone but bots gets a DM with the bot."""
+        """Add a person, with a DM with the bot unless the person is a bot."""
         self.people[person.id] = person
         if person.bot_id is None:
             self.add_channel(f"D0{person.id[2:]}", "", "im", {person.id, BOT})

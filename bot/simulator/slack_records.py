@@ -115,7 +115,7 @@ class View:
 
 @dataclass
 class Trigger:
-    """A trigger_id: lets the app open one modal for one person, until `expires`, in seconds."""
+    """A trigger_id, with which the app can open one modal for one person, until `expires`, in seconds."""
 
     id: str
     user: str
@@ -125,7 +125,7 @@ class Trigger:
 
 @dataclass
 class ResponseUrl:
-    """A response_url: lets the app answer one gesture a few times, until `expires`, in seconds."""
+    """A response_url, with which the app can answer one gesture a few times, until `expires`, in seconds."""
 
     token: str
     user: str

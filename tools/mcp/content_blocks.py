@@ -23,10 +23,12 @@ def read_result(server: str, result: t.CallToolResult, redactor: Redactor) -> An
         raise too_large(server)
     if result.structured_content is None:
         return redactor.text(text)
-    # Text blocks beside structured content repeat it for older clients.
-    beside = [part for part, block in zip(parts, result.content, strict=True) if not isinstance(block, t.TextContent)]
+    # Text blocks that come with structured content repeat it for older clients.
+    attachments = [
+        part for part, block in zip(parts, result.content, strict=True) if not isinstance(block, t.TextContent)
+    ]
     structured = without_media(result.structured_content)
-    return redactor.data({"result": structured, "attachments": beside} if beside else structured)
+    return redactor.data({"result": structured, "attachments": attachments} if attachments else structured)
 
 
 def described(block: t.ContentBlock) -> str:

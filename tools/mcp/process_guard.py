@@ -34,7 +34,7 @@ def descendants() -> list[int]:
 
 def end(*_: object) -> None:
     """Kill all descendants, then our own process group, including this process."""
-    for _round in range(3):  # a process forked meanwhile is found in the next round
+    for _round in range(3):  # a process that is forked during this round is found in the next one
         found = descendants()
         for pid in found:
             with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ def end_with(bot: int) -> None:
 
 
 def end_soon(*_: object) -> None:
-    """Give the server a grace period to end (the SDK has signalled the whole group), then end everything."""
+    """Wait a grace period for the server to end (the SDK has signalled the process group), then end everything."""
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, GRACE_S)
 

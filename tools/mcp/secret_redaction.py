@@ -25,7 +25,7 @@ def named_secret(name: str) -> bool:
 
 
 def looks_secret(value: str) -> bool:
-    """Return True if a value looks like a token, whatever its name."""
+    """Return True if a value looks like a token."""
     return bool(_KNOWN_PREFIX.match(value) or _TOKEN_LIKE.match(value))
 
 

@@ -59,7 +59,7 @@ class ServerConnection:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to connect; return at once."""
+        """Start to connect; return immediately."""
         self._task = asyncio.create_task(self._run(), name=f"mcp:{self.server.name}")
 
     async def close(self) -> None:

@@ -31,7 +31,7 @@ class ServerEntry:
         return self._raw.get(key) is not None
 
     def unknown(self) -> list[str]:
-        """Return the keys that no getter asked for."""
+        """Return the keys that no getter has read."""
         return sorted(str(key) for key in self._raw if key not in self._read)
 
     def problem(self, text: str) -> None:

@@ -59,7 +59,7 @@ class ServerHub:
         self._connections = {s.name: self._connection(s) for s in settings.servers if not s.disabled}
 
     async def start(self) -> None:
-        """Start to connect to all servers in parallel, and return at once."""
+        """Start to connect to all servers in parallel, and return immediately."""
         # The SDK logs complete messages and httpx2 complete addresses, which may contain secrets.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         logging.getLogger("httpx2").setLevel(logging.WARNING)

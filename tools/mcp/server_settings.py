@@ -71,7 +71,7 @@ class ServerSettings:
         return f"{parts.scheme}://{host}{port}{parts.path}"
 
     def offers(self, tool: str) -> bool:
-        """Return True if `tools.allow` and `tools.deny` make this tool available; only policy permits a call."""
+        """Return True if `tools.allow` and `tools.deny` offer this tool. Policy decides whether a call may run."""
         allowed = self.allow is None or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
 

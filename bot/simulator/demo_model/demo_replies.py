@@ -36,7 +36,7 @@ LONG_ANSWER = (
     "Here is a longer answer, so that you can watch it arrive piece by piece.\n\n"
     "**A message comes in.** Hermes stores it before it confirms it to Slack, so that a crash loses nothing. Then it "
     "sends the thread, your memories and the tools to a model, and the answer streams back as you see it now.\n\n"
-    "**The model calls a tool.** A tool that only reads runs at once. A tool that changes something waits: buttons "
+    "**The model calls a tool.** A tool that only reads runs immediately. A tool that changes something waits: buttons "
     "appear with the exact arguments, and nothing runs before somebody approves.\n\n"
     "**The answer ends.** It is complete here and in the database.",
     "下面是一段较长的回答，您可以看着它一点一点地出现。\n\n**消息来了。**Hermes 先保存消息，再向 Slack 确认，所以崩溃也"

@@ -159,7 +159,7 @@ class SocketMode:
         return await envelope.acked
 
     def _attempt(self, envelope: Envelope) -> None:
-        """Send one attempt; without an open WebSocket it fails at once."""
+        """Send one attempt; without an open WebSocket it fails immediately."""
         connection = self._next_connection()
         loop = asyncio.get_running_loop()
         if connection is None:

@@ -33,7 +33,7 @@ from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_connection import SocketConnection, SocketError, check_app_token
-from storage import approvals, inbox, memory_events
+from storage import approvals, inbox, memories
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
@@ -200,15 +200,14 @@ class Hermes:
         for key in rules_without_tool(self.config, self._registry.names(), settings):
             log.warning("unknown tool in tools: configuration; rule ignored", extra={"key": key})
         for warning in settings.warnings:
-            log.warning(warning)
+            log.warning("unknown key in MCP server settings ignored", extra={"reason": warning})
         self._hub = server_hub(settings, self._offered, self._registry.names())
         if self._hub is not None:
             await self._hub.start()
             self._stack.push_async_callback(self._hub.close)
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
-        for problem in self._registry.replace(f"mcp:{server}", tools):
-            log.warning("tool not offered", extra={"server": server, "reason": problem})
+        self._registry.replace(f"mcp:{server}", tools)  # logs each tool that it cannot add
 
     async def _ready(self) -> None:
         if self._hub is not None:
@@ -237,7 +236,7 @@ class Hermes:
 
 
 def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
-    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memory_events.counts(tx), servers)
+    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
 
 
 async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:

@@ -1,4 +1,4 @@
-"""The settings of each component, made from the configuration."""
+"""Builds the settings of each component from the configuration."""
 
 from bot.config.schema import Config
 from bot.memory.memory_tools import memory_tools
@@ -12,7 +12,7 @@ from tools.context import Clock
 from tools.tool_definition import Tool
 from tools.tool_policy import Limits, Policy, ToolRule
 
-SHUTDOWN_SECONDS = 4.0  # for running steps; with child processes and sockets it stays below a container's 10 s
+SHUTDOWN_SECONDS = 4.0  # for running steps; the complete shutdown must take less than a container's 10 s
 
 
 def workspace_of(config: Config, bot_user: str, team: str, now: Clock) -> Workspace:

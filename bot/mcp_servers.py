@@ -1,4 +1,4 @@
-"""The configured MCP servers. The MCP SDK is slow to import, so it is imported here, and only if there are servers."""
+"""The configured MCP servers. The MCP SDK is slow to import: only this module imports it, and only on demand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.schema import Config
 from bot.config.yaml_file import variables
-from tools.mcp.server_settings import McpSettings, McpSettingsError, load_settings
+from tools.mcp.server_settings import McpSettings, McpSettingsError, UnknownServerError, load_settings
+
+__all__ = ["McpSettings", "UnknownServerError"]
 
 if TYPE_CHECKING:
     from tools.mcp.server_check import CheckResult
@@ -34,7 +36,7 @@ def server_problems(servers: Path | Mapping[str, Any], known: Mapping[str, str])
 
 
 def rules_without_tool(config: Config, tools: Iterable[str], settings: McpSettings) -> list[str]:
-    """Return the keys under `tools:` that are neither a tool nor the name of one that a server may bring."""
+    """Return the keys under `tools:` that match no tool and cannot be the name of a tool of a server."""
     known, prefixes = set(tools), tuple(f"{server.name}_" for server in settings.servers)
     return sorted(key for key in config.tools.rules if key not in known and not key.startswith(prefixes))
 
@@ -51,7 +53,7 @@ def server_hub(
 
 
 async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:
-    """Connect once to each enabled server, or to the one named. Raise ValueError for an unknown name."""
+    """Connect once to each enabled server, or to the one named. Raise UnknownServerError."""
     if not settings.servers and server is None:
         return []
     from tools.mcp import server_check

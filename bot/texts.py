@@ -1,4 +1,4 @@
-"""Every sentence that Hermes itself says to people: key → (English, Chinese)."""
+"""The texts that Hermes itself shows to people: key → (English, Chinese)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     # --- access and intake
     "access.refused": (
         "You don't have access to me here. An admin can change that with the `access` setting.",
-        "您在这里没有使用我的权限。管理员可以在 `access` 设置中放行。",
+        "您在这里没有使用我的权限。管理员可以在 `access` 设置中更改。",
     ),
     "access.unknown": (
         "I couldn't look up your Slack profile, so I did nothing. Please try again in a moment.",
@@ -327,7 +327,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "number, please leave out the digits that look like one.",
         "没有保存，因为其中似乎含有银行卡号或账号。如果是其他号码，请去掉相似的数字。",
     ),
-    "memory.refused.empty": ("There is nothing to remember in that.", "其中没有可以记住的内容。"),
+    "memory.refused.empty": ("That contains nothing to remember.", "其中没有可以记住的内容。"),
     "memory.refused.long": (
         "That is too long, so I didn't save it. A memory is one fact of at most 1,000 characters.",
         "内容过长，没有保存。一条记忆只记一件事，最多 1,000 个字符。",

@@ -1,7 +1,4 @@
-"""Events from Slack: validated here, and stored before Slack is acknowledged.
-
-Every event type is answered here, so that none is left unacknowledged.
-"""
+"""Validates events from Slack, and stores them before Slack is acknowledged. Events of every type get an answer."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,7 +20,7 @@ Body = Mapping[str, Any]
 
 
 class EventMiddleware:
-    """Bolt's global middleware: it stores events. Clicks and commands go on to their listeners."""
+    """Bolt's global middleware: it stores events, and passes clicks and commands on to their listeners."""
 
     def __init__(self, intake: EventIntake) -> None:
         self._intake = intake
@@ -41,9 +38,9 @@ class EventMiddleware:
 
 
 def parse_event(body: Body) -> Incoming | None:
-    """Return the event of an envelope, or None if it changes nothing.
+    """Return the event of an envelope, or None for one to ignore.
 
-    Joins, topic changes and unfurls change nothing. Neither does a payload without its required fields.
+    Hermes ignores joins, topic changes, unfurls, and payloads without a required field.
     """
     event = body.get("event")
     if not isinstance(event, Mapping):
@@ -67,7 +64,6 @@ def _message(body: Body, event: Body) -> Incoming | None:
     author = text_of(event, "user") or bot
     if subtype not in (BOT_SUBTYPES if bot else PERSON_SUBTYPES) or not author or not has_text(event, "channel", "ts"):
         return None
-    profile = event.get("bot_profile")
     root = text_of(event, "thread_ts") or event["ts"]
     return Incoming(
         **_envelope(body, event),
@@ -75,43 +71,40 @@ def _message(body: Body, event: Body) -> Incoming | None:
         ts=event["ts"],
         kind="context" if bot else "message",
         user=author,
-        author_name=text_of(event, "username") or (text_of(profile, "name") if isinstance(profile, Mapping) else ""),
+        author_name=text_of(event, "username") or text_of(mapping_of(event, "bot_profile"), "name"),
         text=_text_with_files(event),
         top_level=root == event["ts"],
     )
 
 
 def _edit(body: Body, event: Body) -> Incoming | None:
-    now, before = event.get("message"), event.get("previous_message")
-    if not isinstance(now, Mapping) or not has_text(now, "ts"):
+    new, old = mapping_of(event, "message"), mapping_of(event, "previous_message")
+    if not has_text(new, "ts"):
         return None
-    if now.get("subtype") == "tombstone":
-        return _deleted(body, event, now, before)
-    if now.get("bot_id") or not has_text(now, "user"):
+    if new.get("subtype") == "tombstone":
+        return _deleted(body, event, new, old)
+    if new.get("bot_id") or not has_text(new, "user"):
         return None
-    if isinstance(before, Mapping) and before.get("text") == now.get("text"):
+    if old and old.get("text") == new.get("text"):
         return None  # an unfurl or a stream: the text is the same
-    edited = now.get("edited")
-    edited_ts = text_of(edited, "ts") if isinstance(edited, Mapping) else ""
     return Incoming(
         **_envelope(body, event),
-        root=text_of(now, "thread_ts") or now["ts"],
-        ts=now["ts"],
+        root=text_of(new, "thread_ts") or new["ts"],
+        ts=new["ts"],
         kind="edit",
-        user=now["user"],
-        text=_text_with_files(now),
-        edited_ts=edited_ts or text_of(event, "event_ts"),
+        user=new["user"],
+        text=_text_with_files(new),
+        edited_ts=text_of(mapping_of(new, "edited"), "ts") or text_of(event, "event_ts"),
     )
 
 
 def _delete(body: Body, event: Body) -> Incoming | None:
-    before = event.get("previous_message")
-    ts = text_of(event, "deleted_ts") or (text_of(before, "ts") if isinstance(before, Mapping) else "")
-    return _deleted(body, event, {"ts": ts}, before) if ts else None
+    old = mapping_of(event, "previous_message")
+    ts = text_of(event, "deleted_ts") or text_of(old, "ts")
+    return _deleted(body, event, {"ts": ts}, old) if ts else None
 
 
-def _deleted(body: Body, event: Body, message: Body, before: Any) -> Incoming | None:
-    old: Body = before if isinstance(before, Mapping) else {}
+def _deleted(body: Body, event: Body, message: Body, old: Body) -> Incoming | None:
     if old.get("bot_id"):
         return None
     return Incoming(
@@ -149,7 +142,7 @@ def _envelope(body: Body, event: Body) -> dict[str, Any]:
 
 
 def _text_with_files(event: Body) -> str:
-    """Return the text with the names of attached files under it: files are not read, and the model is told so."""
+    """Return the text, with a note for the model about each attached file: files are not read."""
     text = text_of(event, "text")
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}\n[cut: the message had {len(text)} characters]"
@@ -161,13 +154,19 @@ def _text_with_files(event: Body) -> str:
 
 
 def text_of(source: Body, key: str) -> str:
-    """Return a text field without characters that neither a database nor JSON can store; "" if it is no text."""
+    """Return a text field without characters that a database or JSON cannot store; empty if it is not text."""
     value = source.get(key)
     return storable(value) if isinstance(value, str) else ""
 
 
+def mapping_of(source: Body, key: str) -> Body:
+    """Return a field that is an object; empty if it is not."""
+    value = source.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
 def has_text(source: Body, *keys: str) -> bool:
-    """Return True if each of these fields is a text and not empty."""
+    """Return True if each of these fields is text and not empty."""
     return all(text_of(source, key) for key in keys)
 
 

@@ -14,7 +14,7 @@ from bot.session.intake.approval_clicks import ApprovalClicks, CardButton
 from bot.session.intake.command_intake import CommandIntake
 from bot.session.intake.event_intake import EventIntake
 from bot.texts import both
-from handlers.slack_events import Body, EventMiddleware, text_of
+from handlers.slack_events import Body, EventMiddleware, mapping_of, text_of
 from storage.database import StorageError
 from storage.records import Thread
 from tools.text_cleanup import storable
@@ -36,7 +36,7 @@ Handle = Callable[[Click, str], Awaitable[CommandAnswer | None]]
 
 
 def register(app: AsyncApp, events: EventIntake, buttons: "Buttons", commands: "SlashCommands") -> None:
-    """Register a listener for everything that Slack can send. Events go no further than the middleware."""
+    """Register listeners for everything that Slack sends: the middleware for events, listeners for the rest."""
     app.use(EventMiddleware(events))
     for action in CARD_BUTTONS:
         app.action(action)(buttons.decide)
@@ -53,13 +53,13 @@ def register(app: AsyncApp, events: EventIntake, buttons: "Buttons", commands: "
 
 
 async def _failed(error: Exception) -> BoltResponse:
-    """Acknowledge nothing: the person sees that it failed, and no stack trace."""
+    """Return status 500: Slack tells the person that the action failed."""
     log.error("click or command failed", exc_info=error)
     return BoltResponse(status=500)
 
 
 class SlashCommands:
-    """Listens to `/hermes` and `/memory`."""
+    """Handles `/hermes` and `/memory`."""
 
     def __init__(self, intake: CommandIntake, render: Render) -> None:
         self._intake = intake
@@ -76,7 +76,7 @@ class SlashCommands:
 
 
 class Buttons:
-    """Listens to clicks."""
+    """Handles clicks."""
 
     def __init__(self, approvals: ApprovalClicks, commands: CommandIntake, render: Render) -> None:
         self._approvals = approvals
@@ -103,13 +103,12 @@ class Buttons:
             self._commands.outdated(click)
 
     async def _handle(self, handle: Handle, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
-        """Commit a click, acknowledge it, then replace the clicked message by the answer.
+        """Commit a click, acknowledge it, then replace the clicked message with the answer.
 
         If it cannot be stored, the person is told and the message keeps its buttons, so that they can click again.
         """
         click, answer = parse_click(body), None
-        container = body.get("container")
-        replace = isinstance(container, dict) and container.get("is_ephemeral") is True  # never what others see
+        replace = mapping_of(body, "container").get("is_ephemeral") is True  # other people can see the other messages
         if click is not None:
             try:
                 answer = await handle(click, body["actions"][0]["action_id"])
@@ -128,18 +127,14 @@ def _not_stored(error: StorageError) -> CommandAnswer:
 
 def parse_click(body: Body) -> Click | None:
     """Return a button's click, or None for a payload without its required fields."""
-    actions, user = body.get("actions"), _mapping(body.get("user"))
+    actions, user = body.get("actions"), mapping_of(body, "user")
     if not (isinstance(actions, list) and actions and isinstance(actions[0], dict) and user):
         return None
-    container, message = _mapping(body.get("container")), _mapping(body.get("message"))
-    channel = text_of(container, "channel_id") or text_of(_mapping(body.get("channel")), "id")
+    container, message = mapping_of(body, "container"), mapping_of(body, "message")
+    channel = text_of(container, "channel_id") or text_of(mapping_of(body, "channel"), "id")
     ts = text_of(container, "message_ts") or text_of(message, "ts")
     root = text_of(message, "thread_ts") or text_of(container, "thread_ts") or ts
-    team = text_of(_mapping(body["team"]), "id") if isinstance(body.get("team"), dict) else text_of(user, "team_id")
+    team = text_of(mapping_of(body, "team"), "id") or text_of(user, "team_id")
     if not text_of(user, "id") or not channel:
         return None
     return Click(text_of(user, "id"), Thread(team, channel, root), text_of(actions[0], "value"))
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

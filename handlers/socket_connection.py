@@ -27,8 +27,8 @@ class SocketError(Exception):
 class SocketTimeouts:
     """Times in seconds.
 
-    down: until a socket that is closed, silent or without Slack's hello is replaced. Slack says hello at once, and the
-          SDK would retry a failed one-time address forever.
+    down: until a socket that is closed, silent or without Slack's hello is replaced. Slack sends its hello
+          immediately. Without this limit the SDK would retry a used one-time address forever.
     ping: between pings. The SDK closes a socket after four pings without a pong.
     tick: between checks of the watchdog.
     """
@@ -57,16 +57,15 @@ async def check_app_token(token: str, base_url: str) -> None:
 
 
 class _Handler(AsyncSocketModeHandler):
-    """Bolt's handler, which also knows the events that are being answered, so that `close` can wait for them."""
+    """Bolt's handler, which also tracks the events that are being answered, so that `close` can wait for them."""
 
     def __init__(self, app: AsyncApp, token: str, web: AsyncWebClient, ping: float) -> None:
         self._busy: set[asyncio.Task[Any]] = set()
         super().__init__(app, token, logger=sdk_log, web_client=web, ping_interval=ping)
 
     async def handle(self, client: Any, req: Any) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._busy.add(task)
+        task: Any = asyncio.current_task()
+        self._busy.add(task)
         try:
             await super().handle(client, req)
         except (aiohttp.ClientError, ConnectionError) as error:
@@ -75,11 +74,10 @@ class _Handler(AsyncSocketModeHandler):
             log.error("event not readable by Bolt", extra={"kind": req.type, "error": type(error).__name__})
             await client.send_socket_mode_response(SocketModeResponse(envelope_id=req.envelope_id))
         finally:
-            if task is not None:
-                self._busy.discard(task)
+            self._busy.discard(task)
 
-    async def answered(self) -> None:
-        """Receive no more events, and wait at most ANSWER_SECONDS for those being answered."""
+    async def finish(self) -> None:
+        """Stop receiving events, and wait at most ANSWER_SECONDS for those that are being answered."""
         self.client.message_processor.cancel()
         if self._busy:
             await asyncio.wait(set(self._busy), timeout=ANSWER_SECONDS)
@@ -100,23 +98,27 @@ class SocketConnection:
         self._handler: _Handler | None = None
         self._app, self._token = app, app_token
         self._clock, self._timeouts = clock, timeouts or SocketTimeouts()
-        self._greeted: Any = None  # the connection on which Slack said hello
+        self._greeted: Any = None  # the connection on which Slack sent its hello
         self._waited_for_sdk = False
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Connect in the background. Check the token first with `check_app_token`."""
-        self._handler = _Handler(self._app, self._token, self._web, self._timeouts.ping)
-        self._handler.client.on_message_listeners.append(self._heard)
-        connecting = self._handler.connect_async()  # type: ignore[no-untyped-call]
+        handler = self._handler = _Handler(self._app, self._token, self._web, self._timeouts.ping)
+
+        async def on_message(_: Any) -> None:
+            self._greeted = handler.client.current_session
+
+        handler.client.on_message_listeners.append(on_message)
+        connecting = handler.connect_async()  # type: ignore[no-untyped-call]
         self._tasks = [
             asyncio.create_task(connecting, name="socket connect"),
-            asyncio.create_task(self._watch(), name="socket watchdog"),
+            asyncio.create_task(self._watch(handler.client), name="socket watchdog"),
         ]
 
     @property
     def alive(self) -> bool:
-        """True if events can arrive: connected, and Slack said hello."""
+        """Return True if events can arrive: connected, and Slack sent its hello."""
         client = self._handler.client if self._handler else None
         session = client.current_session if client else None
         return session is not None and not session.closed and self._greeted is session
@@ -127,14 +129,10 @@ class SocketConnection:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._handler is not None:
-            await self._handler.answered()
+            await self._handler.finish()
             await self._handler.close_async()  # type: ignore[no-untyped-call]
 
-    async def _heard(self, _: Any) -> None:
-        if self._handler is not None:
-            self._greeted = self._handler.client.current_session
-
-    async def _watch(self) -> None:
+    async def _watch(self, client: Any) -> None:
         down_since: float | None = None
         while True:
             await asyncio.sleep(self._timeouts.tick)
@@ -144,23 +142,20 @@ class SocketConnection:
             down_since = self._clock() if down_since is None else down_since
             if self._clock() - down_since >= self._timeouts.down:
                 log.warning("socket down or silent; reconnecting")
-                await self._replace()
+                await self._replace(client)
                 down_since = None
 
-    async def _replace(self) -> None:
-        client = self._handler.client if self._handler else None
-        if client is None:
-            return
+    async def _replace(self, client: Any) -> None:
         client.wss_uri = None  # makes the SDK's own reconnect loop ask for a new address
         self._waited_for_sdk = client.connect_operation_lock.locked() and not self._waited_for_sdk
-        if self._waited_for_sdk:  # that loop is running; if it still is next time, it hangs
+        if self._waited_for_sdk:  # that loop is running; if it still runs at the next check, it hangs
             return
         connecting = self._tasks[0]
-        if not connecting.done():  # it retries a used one-time address forever, or waits for a handshake
+        if not connecting.done():  # it retries a used one-time address forever, or waits for a WebSocket handshake
             connecting.cancel()
             await asyncio.gather(connecting, return_exceptions=True)
         try:
-            # With a limit: while Slack cannot be reached this would retry forever.
+            # With a time limit: this retries forever while Slack cannot be reached.
             async with asyncio.timeout(self._timeouts.down):
                 await client.connect_to_new_endpoint(force=True)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Approvals: questions about tool calls, each settled once, with the votes cast on them."""
+"""Approvals: questions about tool calls, with their votes. Each gets its final status once."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from storage.records import Approval, ApprovalRule, Thread
 from storage.sqlite import upsert
 from storage.tables import approvals, votes
 
-# Columns that are fields of an Approval as they are.
+# Columns with the same name and value as the field of an Approval.
 _SAME = ("id", "session", "call", "kind", "tool", "arguments", "arguments_hash", "requester", "created", "expires")
 _BY_ID = select(approvals).where(approvals.c.id == bindparam("id"))
 CARD_IS_OUTDATED = or_(approvals.c.shown_status.is_(None), approvals.c.shown_status != approvals.c.status)
@@ -38,7 +38,7 @@ def get(tx: Tx, approval: str, team: str) -> Approval | None:
 
 
 def vote(tx: Tx, approval: str, user: str, verdict: str, now: float) -> None:
-    """Record a person's vote, in place of an earlier one, and mark the card as outdated."""
+    """Record a person's vote, which replaces an earlier one, and mark the card as outdated."""
     tx.execute(_VOTE, {"approval": approval, "user": user, "verdict": verdict, "at": now})
     tx.execute(update(approvals).where(approvals.c.id == approval).values(shown_status=None))
 
@@ -50,7 +50,7 @@ def votes_of(tx: Tx, approval: str) -> list[tuple[str, str]]:
 
 
 def settle(tx: Tx, approval: str, status: str, now: float) -> bool:
-    """Settle an open approval. Return False if it is settled already."""
+    """Set the final status of an open approval. Return False if it has one already."""
     this = (approvals.c.id == approval, approvals.c.status == "open")
     return tx.execute(update(approvals).where(*this).values(status=status, settled=now)).rowcount == 1
 
@@ -62,7 +62,7 @@ def open_of_call(tx: Tx, call: str, team: str) -> Approval | None:
 
 
 def first_of_call(tx: Tx, call: str, team: str) -> Approval | None:
-    """Return the first approval of a call, or None: later questions about the call use its rule."""
+    """Return the first approval of a call, or None. Later approvals of the call use the same rule."""
     row = tx.execute(select(approvals).where(approvals.c.call == call).order_by(approvals.c.created)).first()
     return None if row is None else _approval(tx, row, team)
 
@@ -80,7 +80,7 @@ def with_outdated_card(tx: Tx, session: str, team: str) -> list[Approval]:
 
 
 def record_card(tx: Tx, approval: str, message_ts: str | None, status: str | None) -> None:
-    """Record which status the card in Slack shows (None: it is outdated again) and, if given, the card's ts."""
+    """Record the status that the card in Slack shows (None: the card is outdated) and, if given, the card's ts."""
     values: dict[str, Any] = {"shown_status": status}
     if message_ts is not None:
         values["message_ts"] = message_ts

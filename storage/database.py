@@ -1,7 +1,7 @@
-"""One connection that writes, with group commit, and a second one for reads.
+"""A connection for writes, with group commit, and a second one for reads.
 
-Every storage function is a plain function `f(tx, …)`. `Database.write(f, …)` runs a whole transaction in one call on
-the connection's own thread: about 0.3 ms of CPU where three awaited statements cost 1.3 ms.
+Every storage function is a plain function `f(tx, …)`. `Database.write(f, …)` runs a complete transaction in one call
+on the connection's own thread. That costs about 0.3 ms of CPU; three awaited statements cost 1.3 ms.
 """
 
 import asyncio
@@ -24,19 +24,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
-BATCH_SECONDS = 0.02  # a batch starts no further job after this, so that no transaction comes near 50 ms
+BATCH_SECONDS = 0.02  # after this a batch starts no more jobs, which keeps a transaction well below 50 ms
 SOON_SECONDS = 0.05  # how long `write_soon` waits for another commit
 LATER_SECONDS = 2.0  # how long `write_later` waits for another commit
 UNUSABLE = (*sqlite.ERRORS, ValueError)  # ValueError: the connection is closed
 
 
 class StorageError(Exception):
-    """The database refused: nothing of the transaction is stored. `str()` is one line for an operator."""
+    """A database operation failed, and its transaction is not stored. `str()` is the reason in one line."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """A function to run in a transaction. `done` gets its result; None: nobody waits for it."""
+    """A function to run in a transaction. `done` receives its result; None if no caller waits for it."""
 
     run: Callable[[Tx], Any]
     done: "asyncio.Future[Any] | None"
@@ -44,7 +44,7 @@ class _Job:
 
 
 class Database:
-    """The database of one process. Open it with `await Database.open(url)`, end with `await close()`."""
+    """The database of one process. Open it with `await Database.open(url)`, close it with `await close()`."""
 
     def __init__(self, path: Path, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> None:
         self.path = path
@@ -86,23 +86,23 @@ class Database:
         return connection
 
     async def write(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `fn(tx, …)` as one durable transaction. A cancelled caller must assume that it happened."""
+        """Run `fn(tx, …)` as one durable transaction. It may commit even if the caller is cancelled."""
         return await self._submit(self._normal, lambda tx: fn(tx, *args, **kwargs))
 
     async def write_first(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `write`, before all other writes: for what Slack waits for (events, clicks and commands)."""
+        """Like `write`, but ahead of queued `write` calls: Slack waits until an event, click or command is stored."""
         return await self._submit(self._urgent, lambda tx: fn(tx, *args, **kwargs))
 
     def write_soon(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Store `fn(tx, …)` with the next commit, or alone after 50 ms. In order; `close` waits for it."""
+        """Run `fn(tx, …)` with the next commit, after at most 50 ms. Calls run in order; `close` waits for them."""
         self._defer(lambda tx: fn(tx, *args, **kwargs), SOON_SECONDS)
 
     def write_later(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Like `write_soon`, but alone only after two seconds: for what can be found out again after a crash."""
+        """Like `write_soon`, but after at most two seconds: for data that can be determined again after a crash."""
         self._defer(lambda tx: fn(tx, *args, **kwargs), LATER_SECONDS)
 
     def _defer(self, run: Callable[[Tx], Any], seconds: float) -> None:
-        """Queue a job for the next commit, which comes after `seconds` at the latest."""
+        """Queue a job for the next commit, after at most `seconds`."""
         self._deferred.append(_Job(run, None, self._deferred))
         loop = asyncio.get_running_loop()
         if self._timer is None or self._timer.when() > loop.time() + seconds:
@@ -111,7 +111,7 @@ class Database:
             self._timer = loop.call_later(seconds, self._wake.set)
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `fn(tx, …)` on the reading connection; it sees what was committed before the call."""
+        """Run `fn(tx, …)` on the reading connection; it sees every commit before the call."""
 
         def run() -> T:
             with self._reader.engine.begin() as tx:
@@ -123,7 +123,7 @@ class Database:
             raise StorageError(f"cannot read the database: {_reason(error)}") from error
 
     async def close(self) -> None:
-        """Finish what is queued, then close both connections."""
+        """Finish the queued jobs, then close both connections."""
         self._closing = True
         self._wake.set()
         if self._timer is not None:
@@ -148,7 +148,7 @@ class Database:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            # Deferred jobs come first: they happened before what is being stored now.
+            # Deferred jobs run first: they record what happened before the other jobs were queued.
             while jobs := [*self._deferred, *self._urgent, *self._normal]:
                 for queue in (self._deferred, self._urgent, self._normal):
                     queue.clear()
@@ -167,12 +167,12 @@ class Database:
         self.commits += changed
         for job, (ok, value) in zip(jobs, results, strict=False):
             _finish(job, ok, value)
-        for job in reversed(jobs[len(results) :]):  # back to the head of its queue, so that no later job overtakes it
+        for job in reversed(jobs[len(results) :]):  # back to the start of its queue, ahead of later jobs
             job.queue.appendleft(job)
 
 
 def _finish(job: _Job, ok: bool, value: Any) -> None:
-    """Hand a result or an error to whoever waits for the job."""
+    """Pass a result or an error to the caller that waits for the job."""
     if job.done is None and not ok:
         log.error("deferred write failed", extra={"reason": str(value)})
     if job.done is None or job.done.done():
@@ -184,7 +184,7 @@ def _finish(job: _Job, ok: bool, value: Any) -> None:
 
 
 def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tuple[bool, Any]], bool]:
-    """Run jobs in one transaction, each in a savepoint of its own, and start none after `seconds`.
+    """Run jobs in one transaction, each in its own savepoint, and start none after `seconds`.
 
     Return (True, result) or (False, error) for each job that was run, and whether anything changed.
     """

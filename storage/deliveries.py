@@ -1,4 +1,4 @@
-"""Deliveries: messages for Slack, stored before they are sent and settled afterwards."""
+"""Deliveries: messages for Slack, stored before they are sent, and their outcome."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from storage.records import Delivery, DeliveryState, Thread
 from storage.tables import deliveries
 
 UNFINISHED = (DeliveryState.PENDING, DeliveryState.SENDING)
-# Columns that are fields of a Delivery as they are.
+# Columns with the same name and value as the field of a Delivery.
 _SAME = ("session", "turn", "kind", "part", "content", "ts", "attempts", "created")
 _ADD = insert(deliveries)
 _SELECT_UNFINISHED = (
@@ -19,7 +19,7 @@ _SELECT_UNFINISHED = (
 )
 _RECORDED_TS = select(deliveries.c.ts).where(
     deliveries.c.channel == bindparam("in_channel"),
-    deliveries.c.root == bindparam("below"),
+    deliveries.c.root == bindparam("in_root"),
     deliveries.c.ts.is_not(None),
 )
 _RECORD_TS = (
@@ -68,19 +68,19 @@ def record_ts(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
 
 
 def complete_answer(tx: Tx, session: str, turn: int, content: dict[str, Any], now: float) -> None:
-    """Store the complete content of a turn's open answer, so that a later process can deliver it."""
+    """Store the complete content of a turn's pending answer, so that a later process can send it."""
     tx.execute(_COMPLETE_ANSWER, {"s": session, "t": turn, "content": content, "updated": now})
 
 
 def mark_interrupted(tx: Tx, session: str) -> None:
-    """Mark the answers that an earlier process left open: what their turn says next is a new delivery."""
+    """Mark answers that an earlier process left pending as `sending`. Further text of their turn is a new delivery."""
     answers = (deliveries.c.session == session, deliveries.c.kind == "answer")
     pending = deliveries.c.state == DeliveryState.PENDING
     tx.execute(update(deliveries).where(*answers, pending).values(state=DeliveryState.SENDING))
 
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:
-    """Record how a delivery ended, for all of its parts; what is settled already stays as it is."""
+    """Set the final state of a delivery, for all of its parts. A final state never changes."""
     tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
@@ -91,13 +91,13 @@ def record_failed_attempt(tx: Tx, key: str, now: float, error: str) -> None:
 
 
 def unfinished(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
-    """Return (key, delivery) of what is not sent, or not known to be sent, oldest first."""
+    """Return (key, delivery) of each delivery that is pending or sending, oldest first."""
     return [(row.key, _delivery(row, team)) for row in tx.execute(_SELECT_UNFINISHED, {"of": session})]
 
 
 def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
     """Return the ts of every recorded message of Hermes in a thread."""
-    return set(tx.execute(_RECORDED_TS, {"in_channel": channel, "below": root}).scalars())
+    return set(tx.execute(_RECORDED_TS, {"in_channel": channel, "in_root": root}).scalars())
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

@@ -1,7 +1,7 @@
 """The inbox: what arrived for a session and is not yet in its transcript. Rows change state and are never deleted."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from sqlalchemy import bindparam, case, func, select, update
@@ -11,7 +11,8 @@ from storage.records import InboxRow, Session, Thread
 from storage.sqlite import upsert
 from storage.tables import inbox, sessions
 
-# Slack sends `app_mention` and `message` for one text: the second of them can only add that Hermes is addressed.
+_FIELDS = [field.name for field in fields(InboxRow)]
+# Slack sends `app_mention` and `message` for one text: the second of them can only set `addressed`.
 _PUT = upsert(
     inbox,
     ["team", "channel", "ts", "kind", "variant"],
@@ -58,7 +59,7 @@ def put_internal(
     addressed: bool = False,
     ts: str | None = None,
 ) -> int | None:
-    """Store a row that is not an event of Slack: an outcome, a verdict, a stop, a message read from the history."""
+    """Store a row that is not a Slack event: an outcome, a verdict, a stop, a message read from the history."""
     return put(
         tx,
         {
@@ -94,7 +95,7 @@ def mark(tx: Tx, ids: Iterable[int], state: str, turn: int | None = None) -> Non
 
 
 def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
-    """Settle the unknown access of a person's waiting messages: granted or refused. Return how many there were."""
+    """Set the access of a person's waiting messages from unknown to granted or refused. Return how many changed."""
     unsettled = (
         inbox.c.session == session,
         inbox.c.user == user,
@@ -106,16 +107,16 @@ def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
 
 
 def move(tx: Tx, old: str, new: str) -> None:
-    """Move waiting rows to the thread's next session; outcomes and verdicts belong to calls of the old one."""
+    """Move waiting rows to the thread's next session, except outcomes and verdicts: their calls are in the old one."""
     waiting_rows = (inbox.c.session == old, inbox.c.state == "waiting", inbox.c.kind != "verdict")
     tx.execute(update(inbox).where(*waiting_rows, inbox.c.kind == "outcome").values(state="deleted"))
     tx.execute(update(inbox).where(*waiting_rows).values(session=new))
 
 
 def find(tx: Tx, team: str, channel: str, ts: str) -> tuple[InboxRow, str, int | None] | None:
-    """Return (row, state, turn that took it) of the message with this ts, or else of the command."""
+    """Return (row, state, turn that took it) of the message with this ts, or of the command if there is none."""
     where = (inbox.c.team == team, inbox.c.channel == channel, inbox.c.ts == ts)
-    # The text after a command is a message of the same ts; of two context rows the second is a note about the first.
+    # Text after a command is a message with the same ts. A second context row with this ts is a note about the first.
     first = case((inbox.c.kind == "command", 1), else_=0), inbox.c.id
     query = select(inbox).where(*where, inbox.c.kind.in_(("message", "context", "command"))).order_by(*first).limit(1)
     row = tx.execute(query).one_or_none()
@@ -157,21 +158,10 @@ def message_ts(tx: Tx, session: str) -> set[str]:
 
 
 def depth(tx: Tx) -> int:
-    """Return how many rows are waiting in all sessions, context apart."""
+    """Return how many rows are waiting in all sessions, except context rows."""
     where = (inbox.c.state == "waiting", inbox.c.kind != "context")
     return tx.execute(select(func.count()).select_from(inbox).where(*where)).scalar_one()
 
 
 def _row(row: Any) -> InboxRow:
-    return InboxRow(
-        id=row.id,
-        session=row.session,
-        kind=row.kind,
-        ts=row.ts,
-        user=row.user,
-        text=row.text,
-        addressed=row.addressed,
-        access=row.access,
-        received=row.received,
-        data=row.data,
-    )
+    return InboxRow(**{name: getattr(row, name) for name in _FIELDS})

@@ -25,10 +25,3 @@ def finish(tx: Tx, job: str, due: float, now: float, report: dict[str, Any]) -> 
 def newest_due(tx: Tx, job: str) -> float | None:
     """Return when the latest claimed occurrence was due, or None if there is none."""
     return tx.execute(select(func.max(occurrences.c.due)).where(occurrences.c.job == job)).scalar()
-
-
-def report(tx: Tx, job: str, due: float) -> dict[str, Any] | None:
-    """Return the report of an occurrence, or None if it has not finished."""
-    this = (occurrences.c.job == job) & (occurrences.c.due == due)
-    found: dict[str, Any] | None = tx.execute(select(occurrences.c.report).where(this)).scalar()
-    return found

@@ -1,4 +1,4 @@
-"""The journal: who decided what, and which events did not fit. It never has content."""
+"""The journal: decisions of people, and events that did not fit the session's phase. It contains no message text."""
 
 from typing import Any
 
@@ -11,6 +11,6 @@ from storage.tables import journal
 def record(
     tx: Tx, kind: str, where: tuple[str | None, int | None], *, user: str | None, detail: dict[str, Any], at: float
 ) -> None:
-    """Add a line. `where` is (session, turn)."""
+    """Add a row. `where` is (session, turn)."""
     session, turn = where
     tx.execute(insert(journal).values(kind=kind, session=session, turn=turn, user=user, detail=detail, at=at))

@@ -23,7 +23,7 @@ _END_ATTEMPT = (
 _UNKNOWN = select(tool_calls.c.arguments_hash).where(
     tool_calls.c.session == bindparam("session"), tool_calls.c.state == CallState.UNKNOWN
 )
-# Columns that are fields of a ToolCall as they are.
+# Columns with the same name and value as the field of a ToolCall.
 _SAME = (
     *("id", "session", "turn", "step", "position", "provider_id", "name", "arguments", "arguments_hash"),
     *("effect", "decision", "repeatable", "repaired", "key", "requester", "result"),

@@ -1,26 +1,29 @@
 """Memories and their words in the full-text index. Every statement is limited to one owner.
 
-The caller prepares the words for the index. Each change adds an event that names the memory, without its content.
+The caller prepares the words for the index. Each change adds an event, which stays after the memory is deleted and
+has no content.
 """
 
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, or_, select, update
 
 from storage import sqlite
 from storage.database import Tx
-from storage.memory_events import last_added, record
 from storage.records import Audience, Memory
-from storage.tables import memories
+from storage.tables import memories, memory_events
 
 # No vowels, 0, 1 or l: an id is never a word and is not misread. 28^4 = 614,656 ids for each owner.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 SHORT = 4
 FORGET_DEPTH = 50  # how far a chain of superseded memories is followed
-# Columns that are fields of a Memory as they are, the id apart.
+
+Audiences: TypeAlias = Sequence[Audience] | None
+"""Find only memories for these audiences; None: for all."""
+# Columns with the same name and value as the field of a Memory, except the id.
 _SAME = (
     *("team", "owner", "short_id", "content", "type", "kind", "confidence", "importance", "valid_from", "valid_until"),
     *("status", "superseded_by", "source_channel", "source_ts", "permalink", "created", "updated", "last_used", "hits"),
@@ -54,7 +57,7 @@ def add(
     stored = replace(memory, id=_next_id(tx), short_id=short_id)
     tx.execute(memories.insert().values(id=stored.id, **_values(stored, content_hash)))
     sqlite.index_words(tx, stored.id, stored.team, stored.owner, words)
-    record(tx, stored, "added", actor, stored.created)
+    _record(tx, stored, "added", actor, stored.created)
     return stored
 
 
@@ -72,7 +75,7 @@ def by_ids(tx: Tx, team: str, owner: str, ids: Sequence[int]) -> tuple[Memory, .
 
 
 def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, ...]:
-    """Return the owner's memories with this hash of their normalised text, superseded ones apart; oldest first."""
+    """Return the owner's memories with this hash of their normalized text, except superseded ones, oldest first."""
     same = select(memories).where(
         _owned_by(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
     )
@@ -80,7 +83,7 @@ def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, .
 
 
 def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple[Memory, ...]:
-    """Return the owner's memories, superseded ones apart: active before archived, then newest first."""
+    """Return the owner's memories, except superseded ones: active before archived, then newest first."""
     every = select(memories).where(_owned_by(team, owner), memories.c.status != "superseded")
     order = (memories.c.status, memories.c.created.desc(), memories.c.id.desc())
     return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
@@ -98,19 +101,11 @@ def has_any(tx: Tx, team: str, owner: str) -> bool:
 
 
 def search(
-    tx: Tx,
-    team: str,
-    owner: str,
-    terms: Sequence[str],
-    *,
-    limit: int,
-    audiences: Sequence[Audience] | None,
-    live: float | None,
+    tx: Tx, team: str, owner: str, terms: Sequence[str], *, limit: int, audiences: Audiences, live: float | None
 ) -> list[Hit]:
-    """Return the owner's memories with any of these terms, the best first; a term that ends in `*` matches prefixes.
+    """Return the owner's memories with any of these terms, best first; a term that ends in `*` matches prefixes.
 
-    `audiences`: only memories for these (None: all). `live`: only active memories that have not ended at that time
-    (None: archived and ended ones too).
+    `live`: find only memories that are active and have not ended at this time; None: archived and ended ones too.
     """
     if not terms:
         return []
@@ -126,16 +121,9 @@ def search(
 
 
 def of_types(
-    tx: Tx,
-    team: str,
-    owner: str,
-    types: Sequence[str],
-    *,
-    limit: int,
-    audiences: Sequence[Audience] | None,
-    live: float,
+    tx: Tx, team: str, owner: str, types: Sequence[str], *, limit: int, audiences: Audiences, live: float
 ) -> tuple[Memory, ...]:
-    """Return live memories of these types, in the order of `types`, then by importance and newest first."""
+    """Return memories of these types that are live (see `search`), by type, by importance, then newest first."""
     query = select(memories).where(
         _owned_by(team, owner), memories.c.type.in_(types), _for_audiences(audiences), _live(live)
     )
@@ -145,17 +133,9 @@ def of_types(
 
 
 def in_time(
-    tx: Tx,
-    team: str,
-    owner: str,
-    start: float,
-    end: float,
-    *,
-    limit: int,
-    audiences: Sequence[Audience] | None,
-    live: float,
+    tx: Tx, team: str, owner: str, start: float, end: float, *, limit: int, audiences: Audiences, live: float
 ) -> tuple[Memory, ...]:
-    """Return live memories whose date (or, without one, creation) is in [start, end), newest first."""
+    """Return live memories whose date (or, without one, creation) is in [start, end), newest first. See `search`."""
     when = func.coalesce(memories.c.valid_from, memories.c.created)
     query = select(memories).where(
         _owned_by(team, owner), when >= start, when < end, _for_audiences(audiences), _live(live)
@@ -169,7 +149,7 @@ def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str,
     if tx.execute(update(memories).where(this).values(**_values(memory, content_hash))).rowcount:
         sqlite.remove_words(tx, memory.id)
         sqlite.index_words(tx, memory.id, memory.team, memory.owner, words)
-        record(tx, memory, event, actor, memory.updated)
+        _record(tx, memory, event, actor, memory.updated)
 
 
 def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forgotten") -> int:
@@ -187,7 +167,7 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
     for i in deleted:
         sqlite.remove_words(tx, i)
-        record(tx, replace(memory, id=i), event, actor, now)
+        _record(tx, replace(memory, id=i), event, actor, now)
     return len(deleted)
 
 
@@ -202,7 +182,7 @@ def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, no
     these = and_(_owned_by(team, owner), memories.c.id.in_(ids), memories.c.status == "active")
     changed = tx.execute(update(memories).where(these).values(status="archived").returning(memories)).all()
     for row in changed:
-        record(tx, _memory(row), "archived", actor, now)
+        _record(tx, _memory(row), "archived", actor, now)
     return len(changed)
 
 
@@ -213,7 +193,7 @@ def owners(tx: Tx) -> list[tuple[str, str]]:
 
 
 def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
-    """Return groups of the owner's active memories with equal normalised text, each group oldest first."""
+    """Return groups of the owner's active memories with equal normalized text, each group oldest first."""
     active = and_(_owned_by(team, owner), memories.c.status == "active")
     twice = select(memories.c.content_hash).where(active).group_by(memories.c.content_hash).having(func.count() > 1)
     rows = tx.execute(select(memories).where(active, memories.c.content_hash.in_(twice)).order_by(memories.c.id))
@@ -224,41 +204,53 @@ def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
 
 
 def unused(
-    tx: Tx, team: str, owner: str, *, since: float, now: float, but: Sequence[str], limit: int
+    tx: Tx, team: str, owner: str, *, since: float, now: float, keep_types: Sequence[str], limit: int
 ) -> tuple[Memory, ...]:
-    """Return active memories that ended by `now` or (except types in `but`) were not touched since `since`."""
+    """Return active memories that ended by `now`, and those not created, changed or used since `since`.
+
+    The second rule does not apply to `keep_types`.
+    """
     over = and_(memories.c.valid_until.is_not(None), memories.c.valid_until <= now)
-    idle = and_(_touched() < since, memories.c.type.not_in(but))
+    idle = and_(_touched() < since, memories.c.type.not_in(keep_types))
     query = select(memories).where(_owned_by(team, owner), memories.c.status == "active", or_(over, idle))
     return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
 def untouched(tx: Tx, team: str, owner: str, *, since: float, limit: int) -> tuple[Memory, ...]:
-    """Return memories of any status that were not created, updated or used since `since`."""
+    """Return memories of any status that were not created, changed or used since `since`."""
     query = select(memories).where(_owned_by(team, owner), _touched() < since)
     return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
 
+def count_events(tx: Tx) -> dict[str, int]:
+    """Return how often each event happened."""
+    found = select(memory_events.c.event, func.count()).group_by(memory_events.c.event)
+    return {row[0]: row[1] for row in tx.execute(found)}
+
+
 def _next_id(tx: Tx) -> int:
-    """Return an id that no memory ever had: events name memories by id, and the database may reuse a deleted one."""
-    return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added(tx)) + 1
+    """Return an id that no memory ever had: events refer to memories by id, and the database may reuse a deleted id."""
+    added = select(memory_events.c.memory).where(memory_events.c.event == "added")
+    last_added = tx.execute(added.order_by(memory_events.c.id.desc()).limit(1)).scalar() or 0
+    return max(tx.execute(select(func.max(memories.c.id))).scalar() or 0, last_added) + 1
+
+
+def _record(tx: Tx, memory: Memory, event: str, actor: str, at: float) -> None:
+    """Add an event. `actor` is a user id, or the name of a job."""
+    values = {"team": memory.team, "owner": memory.owner, "memory": memory.id, "event": event, "actor": actor, "at": at}
+    tx.execute(memory_events.insert().values(values))
 
 
 def _owned_by(team: str, owner: str) -> ColumnElement[bool]:
-    """Return the condition that every statement about memories has: they belong to this owner."""
+    """Return the condition that a memory belongs to this owner. Every statement about memories has it."""
     return and_(memories.c.team == team, memories.c.owner == owner)
 
 
-def _for_audiences(audiences: Sequence[Audience] | None) -> ColumnElement[bool]:
+def _for_audiences(audiences: Audiences) -> ColumnElement[bool]:
     if audiences is None:
         return and_(True)
-    return or_(
-        False,
-        *(
-            and_(memories.c.audience == _audience_name(a), memories.c.audience_channel.is_not_distinct_from(a.channel))
-            for a in audiences
-        ),
-    )
+    kind, channel = memories.c.audience, memories.c.audience_channel
+    return or_(False, *(and_(kind == _audience_name(a), channel.is_not_distinct_from(a.channel)) for a in audiences))
 
 
 def _live(now: float | None) -> ColumnElement[bool]:

@@ -1,6 +1,6 @@
-"""Bring a database to the newest revision.
+"""Create the tables of an empty database, or upgrade an older one.
 
-An empty database gets all tables at once. Only an older one is upgraded by Alembic, which is slow to import.
+Only an upgrade uses Alembic, which is slow to import.
 """
 
 from pathlib import Path
@@ -56,7 +56,7 @@ def alembic_config() -> Any:
 
 
 def _create(tx: Tx) -> None:
-    """Create what all migrations together create; a test compares them."""
+    """Create all tables at the newest revision."""
     metadata.create_all(tx, checkfirst=False)
     sqlite.create_search_index(tx)
     _VERSION.create(tx)

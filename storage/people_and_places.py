@@ -1,12 +1,11 @@
-"""People and channels as Slack last described them. The caller decides how old `fetched` may be."""
+"""Profiles of people and channels, cached from Slack. The caller decides how old `fetched` may be."""
 
-from dataclasses import fields
-from typing import cast
+from dataclasses import asdict, fields
 
 from sqlalchemy import select
 
 from storage.database import Tx
-from storage.records import Person, Place, PlaceKind
+from storage.records import Person, Place
 from storage.sqlite import upsert
 from storage.tables import people, places
 
@@ -16,7 +15,7 @@ _PUT_PLACE = upsert(places, ["team", "channel"], ["kind", "shared", "fetched"])
 
 
 def put_person(tx: Tx, person: Person) -> None:
-    """Store a person, in place of what was stored before."""
+    """Store a person; replace an earlier profile."""
     tx.execute(_PUT_PERSON, {name: getattr(person, name) for name in _PERSON})
 
 
@@ -27,20 +26,11 @@ def person(tx: Tx, team: str, user: str) -> Person | None:
 
 
 def put_place(tx: Tx, place: Place, fetched: float) -> None:
-    """Store a channel, in place of what was stored before."""
-    values = {
-        "team": place.team,
-        "channel": place.channel,
-        "kind": place.kind,
-        "shared": place.shared,
-        "fetched": fetched,
-    }
-    tx.execute(_PUT_PLACE, values)
+    """Store a channel; replace an earlier entry."""
+    tx.execute(_PUT_PLACE, {**asdict(place), "fetched": fetched})
 
 
 def place(tx: Tx, team: str, channel: str) -> tuple[Place, float] | None:
     """Return a channel and when it was fetched, or None for an unknown id."""
     row = tx.execute(select(places).where(places.c.team == team, places.c.channel == channel)).first()
-    if row is None:
-        return None
-    return Place(row.team, row.channel, cast("PlaceKind", row.kind), row.shared), row.fetched
+    return None if row is None else (Place(row.team, row.channel, row.kind, row.shared), row.fetched)

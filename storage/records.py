@@ -37,13 +37,13 @@ class CallState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """How far a message for Slack is."""
+    """The state of a message for Slack."""
 
-    PENDING = "pending"  # not sent yet; of an answer: its text is not complete yet
-    SENDING = "sending"  # to be sent or being sent: uncertain after a crash
+    PENDING = "pending"  # not sent yet; the text of an answer is incomplete
+    SENDING = "sending"  # ready to be sent, or being sent: after a crash it is uncertain whether it was sent
     SENT = "sent"
-    FAILED = "failed"  # given up; the reason is in `error`
-    REPLACED = "replaced"  # an incomplete message that a later one replaces
+    FAILED = "failed"  # no further attempts; the reason is in `error`
+    REPLACED = "replaced"  # incomplete; a later message replaces it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A channel or DM. `shared`: with another organisation."""
+    """A channel or DM. `shared`: with another organization."""
 
     team: str
     channel: str
@@ -67,7 +67,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A Slack user as last fetched."""
+    """A Slack user's profile, fetched at `fetched`."""
 
     team: str
     id: str
@@ -82,7 +82,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """An incoming Slack message (`context`: another bot's), edit, delete or stop. `text` is as Slack sent it."""
+    """A message from Slack (`context`: from another bot), an edit, delete or stop. `text` is as Slack sent it."""
 
     team: str
     channel: str
@@ -119,7 +119,7 @@ class InboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A tool call without a final outcome. `detached`: its step continued with "awaiting approval" as the result."""
+    """A tool call without a final outcome. `detached`: its step continued with the result "awaiting approval"."""
 
     id: str
     turn: int
@@ -148,7 +148,7 @@ class Session:
     requester: str = ""
     calls: tuple[OpenCall, ...] = ()
     closed: bool = False
-    hydrated: bool = False  # the messages from before Hermes joined the thread were read
+    hydrated: bool = False  # the messages from before Hermes joined the thread have been read
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Turn:
     requester: str
     steps_used: int = 0
     started: float = 0.0
-    active_seconds: float = 0.0  # without rest
+    active_seconds: float = 0.0  # without the time at rest
     outcome: str = ""
     memories: tuple[int, ...] = ()
     source_ts: str = ""
@@ -260,7 +260,7 @@ class Delivery:
 class Audience:
     """Where a memory may be used, from narrow to wide: dm, private (one channel), public, workspace.
 
-    `shared`: it was learnt in a channel shared with another organisation, so it may be used in that channel only.
+    `shared`: learned in a channel that is shared with another organization, and used in that channel only.
     """
 
     kind: Literal["dm", "private", "public", "workspace"]

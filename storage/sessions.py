@@ -13,6 +13,7 @@ from storage.records import CallState, OpenCall, Phase, PlaceKind, Session, Thre
 from storage.tables import approvals, deliveries, inbox, sessions, tool_calls
 
 STATE = ("phase", "turn", "last_turn", "step", "steps_used", "requester", "closed")
+_FIXED = ("id", "kind", "shared", "generation", "hydrated")  # columns that `save` does not store
 _BY_ID = select(sessions).where(sessions.c.id == bindparam("id"))
 _BY_THREAD = (
     select(sessions)
@@ -56,10 +57,10 @@ def of_thread(tx: Tx, thread: Thread) -> Session | None:
 
 
 def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
-    """Open a thread's next session, after the last one was closed. `hydrated`: no earlier messages are to be read."""
+    """Open a thread's next session, after the last one was closed. `hydrated`: earlier messages need not be read."""
     generation = tx.execute(_GENERATIONS, asdict(thread)).scalar_one()
     session = Session(str(uuid.uuid4()), thread, kind, shared, generation, hydrated=hydrated)
-    row = {name: getattr(session, name) for name in (*STATE, "id", "kind", "shared", "generation", "hydrated")}
+    row = {name: getattr(session, name) for name in (*STATE, *_FIXED)}
     tx.execute(_ADD, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})
     return session
 
@@ -81,7 +82,7 @@ def set_columns(tx: Tx, session: str, /, **values: Any) -> None:
 
 
 def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
-    """Claim the reflection on a turn. Return False if it was claimed before."""
+    """Claim the reflection on a turn. Return False if it is claimed already."""
     unclaimed = (sessions.c.id == session, sessions.c.fields_turn < turn)
     return tx.execute(update(sessions).where(*unclaimed).values(fields_turn=turn)).rowcount == 1
 
@@ -91,7 +92,7 @@ def unfinished(tx: Tx) -> list[str]:
     at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
     # A resting session can have a running call: one that was approved after its step had continued without it.
     running = sessions.c.id.in_(select(tool_calls.c.session).where(tool_calls.c.state == CallState.RUNNING))
-    # Other waiting rows (context, messages left after a stop) start no turn: they are read with the next message.
+    # Other waiting rows (context, messages that remain after a stop) start no turn: the next message includes them.
     at_once = inbox.c.kind.in_(("stop", "verdict", "command"))
     opens = and_(inbox.c.addressed, sessions.c.closed.is_(False))
     waiting_rows = (inbox.c.session == sessions.c.id, inbox.c.state == "waiting")
@@ -116,19 +117,5 @@ def of_place(tx: Tx, team: str, channel: str, requester: str, limit: int = 20) -
 
 def _session(row: Any) -> Session:
     calls = tuple(OpenCall(**{**c, "state": CallState(c["state"])}) for c in row.calls)
-    return Session(
-        id=row.id,
-        thread=Thread(row.team, row.channel, row.root),
-        kind=row.kind,
-        shared=row.shared,
-        generation=row.generation,
-        phase=Phase(row.phase),
-        turn=row.turn,
-        last_turn=row.last_turn,
-        step=row.step,
-        steps_used=row.steps_used,
-        requester=row.requester,
-        calls=calls,
-        closed=row.closed,
-        hydrated=row.hydrated,
-    )
+    same = {name: getattr(row, name) for name in (*STATE, *_FIXED)}
+    return Session(**{**same, "phase": Phase(row.phase)}, thread=Thread(row.team, row.channel, row.root), calls=calls)

@@ -1,6 +1,6 @@
 """Everything that only SQLite understands: opening a file, savepoints, upserts and full-text search.
 
-Another database is another module with the same functions. A test keeps SQLite's own SQL out of all other modules.
+Another database needs another module with the same functions. A test keeps SQLite's own SQL out of all other modules.
 """
 
 import sqlite3
@@ -18,7 +18,6 @@ from sqlalchemy import (
     String,
     Subquery,
     Table,
-    column,
     create_engine,
     event,
     func,
@@ -45,12 +44,12 @@ def sqlite_path(url: str) -> Path:
     except (ArgumentError, ValueError):
         raise ValueError("is not a URL: use sqlite+aiosqlite:///<file>") from None
     if parsed.drivername not in {"sqlite+aiosqlite", "sqlite"} or not parsed.database or parsed.database == ":memory:":
-        raise ValueError(f"names {parsed.drivername}: use sqlite+aiosqlite:///<file> (PostgreSQL comes later)")
+        raise ValueError(f"names {parsed.drivername}: use sqlite+aiosqlite:///<file> (PostgreSQL is not supported yet)")
     return Path(parsed.database)
 
 
 class DatabaseConnection(aiosqlite.Connection):
-    """One connection with a thread of its own. `engine` gives transactions on it, to be used in that thread only."""
+    """A connection with its own thread. `engine` begins transactions on it; use it in that thread only."""
 
     engine: Engine
 
@@ -90,7 +89,7 @@ async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
 
 
 def check_file(path: Path, *, writes: bool) -> None:
-    """Raise ERRORS or OSError if the file cannot be used: aiosqlite leaves a thread behind when it fails to open."""
+    """Raise ERRORS or OSError if the file cannot be used: aiosqlite leaks a thread when it fails to open a file."""
     if writes:
         path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(_uri(path, writes), uri=True, isolation_level=None)
@@ -105,7 +104,7 @@ def check_file(path: Path, *, writes: bool) -> None:
 
 
 def remedy(error: BaseException) -> str:
-    """Return what to do about an error while opening, to follow its message; empty when nothing is known."""
+    """Return the remedy for an error at opening, to append to its message; empty if there is none."""
     return "; its file and folder must be writable for Hermes" if "readonly" in str(error) else ""
 
 
@@ -113,21 +112,21 @@ def _uri(path: Path, writes: bool) -> str:
     return f"{path.absolute().as_uri()}?mode={'rwc' if writes else 'rw'}"
 
 
-# --- transactions. A savepoint by SQLAlchemy costs as much as three statements, so these go to the driver.
+# --- transactions. SQLAlchemy's savepoints cost as much as three statements, so these use the driver directly.
 
 
 def begin_savepoint(tx: Tx) -> None:
-    """Mark the point that `roll_back_savepoint` returns to."""
+    """Set the savepoint for `release_savepoint` and `roll_back_savepoint`."""
     _driver(tx).execute("SAVEPOINT job")
 
 
 def release_savepoint(tx: Tx) -> None:
-    """Keep what was done since `begin_savepoint`, as part of the transaction."""
+    """Keep the changes since `begin_savepoint`."""
     _driver(tx).execute("RELEASE job")
 
 
 def roll_back_savepoint(tx: Tx) -> None:
-    """Undo what was done since `begin_savepoint`."""
+    """Undo the changes since `begin_savepoint`."""
     driver = _driver(tx)
     driver.execute("ROLLBACK TO job")
     driver.execute("RELEASE job")
@@ -173,7 +172,7 @@ def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
     return func.max(*values)
 
 
-# --- full-text search of memories. The owner is a column of the index, so that a search touches no other person's rows.
+# --- full-text search of memories. The owner is a column of the index, so that a search reads no other person's rows.
 
 _CREATE_INDEX = text("CREATE VIRTUAL TABLE memories_fts USING fts5(owner, words, tokenize='porter unicode61')")
 _INDEX = text("INSERT INTO memories_fts (rowid, owner, words) VALUES (:id, :owner, :words)")
@@ -181,7 +180,7 @@ _REMOVE = text("DELETE FROM memories_fts WHERE rowid = :id")
 _SEARCH = text(
     "SELECT rowid AS id, -bm25(memories_fts, 0.0, 1.0) AS score,"
     " highlight(memories_fts, 1, char(1), char(2)) AS marked FROM memories_fts WHERE memories_fts MATCH :match"
-).columns(column("id", Integer), column("score", Float), column("marked", String))
+).columns(id=Integer, score=Float, marked=String)
 
 
 def create_search_index(tx: Tx) -> None:
@@ -214,5 +213,5 @@ def match_any(terms: Sequence[str]) -> str:
 
 
 def owner_token(team: str, owner: str) -> str:
-    """Return the one word that stands for an owner in the index; hexadecimal, so that no id can be query syntax."""
+    """Return the word for an owner in the index; hexadecimal, so that no id can contain query syntax."""
     return f"o{f'{team} {owner}'.encode().hex()}"

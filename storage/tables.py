@@ -1,9 +1,12 @@
-"""All tables. `storage/migrations` creates the same ones; a test compares them."""
+"""All tables. A test compares them with those of an upgraded database."""
+
+from typing import Any
 
 from sqlalchemy import (
     JSON,
     Boolean,
     Column,
+    ColumnElement,
     Float,
     ForeignKey,
     Index,
@@ -25,31 +28,30 @@ metadata = MetaData(
     }
 )
 
+
+def _required(**types: Any) -> list[Column[Any]]:
+    """Return NOT NULL columns, by name."""
+    return [Column(name, type_, nullable=False) for name, type_ in types.items()]
+
+
+def _partial_index(name: str, column: Column[Any], where: ColumnElement[bool]) -> None:
+    """Index the rows that fulfil the condition."""
+    Index(name, column, sqlite_where=where, postgresql_where=where)
+
+
 sessions = Table(
     "sessions",
     metadata,
     Column("id", String, primary_key=True),
-    Column("team", String, nullable=False),
-    Column("channel", String, nullable=False),
-    Column("root", String, nullable=False),
-    Column("generation", Integer, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("shared", Boolean, nullable=False),
-    Column("phase", String, nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("last_turn", Integer, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("steps_used", Integer, nullable=False),
-    Column("requester", String, nullable=False),
-    Column("calls", JSON, nullable=False),
-    Column("closed", Boolean, nullable=False),
+    *_required(team=String, channel=String, root=String, generation=Integer, kind=String, shared=Boolean),
+    *_required(phase=String, turn=Integer, last_turn=Integer, step=Integer, steps_used=Integer, requester=String),
+    *_required(calls=JSON, closed=Boolean),
     Column("hydrated", Boolean, nullable=False, server_default=text("0")),
     Column("summary", JSON),
     Column("summary_seq", Integer, nullable=False, server_default=text("0")),
     Column("fields", JSON),
     Column("fields_turn", Integer, nullable=False, server_default=text("0")),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(created=Float, updated=Float),
     UniqueConstraint("team", "channel", "root", "generation"),
 )
 Index("ix_sessions_phase", sessions.c.phase)
@@ -59,44 +61,30 @@ inbox = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("session", ForeignKey("sessions.id"), nullable=False),
-    Column("team", String, nullable=False),
-    Column("channel", String, nullable=False),
-    Column("ts", String, nullable=False),
+    *_required(team=String, channel=String, ts=String),
     Column("kind", String, nullable=False),  # message, context, outcome, verdict, stop, command
     Column("variant", String, nullable=False),  # distinguishes rows of one ts and kind: edited ts, approval id, …
     Column("event_id", String),
-    Column("user", String, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("addressed", Boolean, nullable=False),
-    Column("access", String, nullable=False),
+    *_required(user=String, text=Text, addressed=Boolean, access=String),
     Column("state", String, nullable=False),  # waiting, taken, deleted, refused
     Column("turn", Integer),  # the turn that took it
-    Column("data", JSON, nullable=False),
-    Column("received", Float, nullable=False),
+    *_required(data=JSON, received=Float),
     UniqueConstraint("team", "channel", "ts", "kind", "variant"),
 )
-Index(
-    "ix_inbox_waiting",
-    inbox.c.session,
-    sqlite_where=inbox.c.state == "waiting",
-    postgresql_where=inbox.c.state == "waiting",
-)
+_partial_index("ix_inbox_waiting", inbox.c.session, inbox.c.state == "waiting")
 
 turns = Table(
     "turns",
     metadata,
     Column("session", ForeignKey("sessions.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("requester", String, nullable=False),
-    Column("steps_used", Integer, nullable=False),
-    Column("started", Float, nullable=False),
-    Column("resumed", Float),  # since when it is active; null at rest
+    *_required(requester=String, steps_used=Integer, started=Float),
+    Column("resumed", Float),  # when it last became active; null at rest
     Column("active_seconds", Float, nullable=False),
     Column("ended", Float),
     Column("outcome", String, nullable=False),  # answered, stopped, failed, timed_out, parked; '' while it is active
     Column("memories", JSON, nullable=False),  # recalled ids
-    Column("source_ts", String, nullable=False),
-    Column("prompt_version", String, nullable=False),
+    *_required(source_ts=String, prompt_version=String),
 )
 
 entries = Table(
@@ -104,15 +92,10 @@ entries = Table(
     metadata,
     Column("seq", Integer, primary_key=True),
     Column("session", ForeignKey("sessions.id"), nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("role", String, nullable=False),
-    Column("content", JSON, nullable=False),
-    Column("tokens", Integer, nullable=False),
+    *_required(turn=Integer, step=Integer, role=String, content=JSON, tokens=Integer),
     Column("source_ts", String),
     Column("created", Float, nullable=False),
 )
-
 Index("ix_entries_session", entries.c.session, entries.c.seq)
 
 tool_calls = Table(
@@ -120,41 +103,21 @@ tool_calls = Table(
     metadata,
     Column("id", String, primary_key=True),
     Column("session", ForeignKey("sessions.id"), nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("provider_id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("arguments", JSON, nullable=False),
-    Column("arguments_hash", String, nullable=False),
-    Column("effect", String, nullable=False),
-    Column("decision", String, nullable=False),
-    Column("state", String, nullable=False),
-    Column("repeatable", Boolean, nullable=False),
-    Column("repaired", Boolean, nullable=False),
-    Column("key", String, nullable=False),
-    Column("requester", String, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("result", Text, nullable=False),
+    *_required(turn=Integer, step=Integer, position=Integer, provider_id=String, name=String, arguments=JSON),
+    *_required(arguments_hash=String, effect=String, decision=String, state=String, repeatable=Boolean),
+    *_required(repaired=Boolean, key=String, requester=String, attempt=Integer, result=Text),
     Column("full_result", Text),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(created=Float, updated=Float),
 )
 Index("ix_tool_calls_session", tool_calls.c.session, tool_calls.c.name)
-Index(
-    "ix_tool_calls_running",
-    tool_calls.c.session,
-    sqlite_where=tool_calls.c.state == "running",
-    postgresql_where=tool_calls.c.state == "running",
-)
+_partial_index("ix_tool_calls_running", tool_calls.c.session, tool_calls.c.state == "running")
 
 attempts = Table(
     "attempts",
     metadata,
     Column("call", ForeignKey("tool_calls.id"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("state", String, nullable=False),
-    Column("started", Float, nullable=False),
+    *_required(state=String, started=Float),
     Column("finished", Float),
     Column("error", String),
 )
@@ -165,21 +128,11 @@ approvals = Table(
     Column("id", String, primary_key=True),
     Column("session", ForeignKey("sessions.id"), nullable=False),
     Column("call", ForeignKey("tool_calls.id"), nullable=False),
-    Column("kind", String, nullable=False),
-    Column("tool", String, nullable=False),
-    Column("arguments", JSON, nullable=False),
-    Column("arguments_hash", String, nullable=False),
-    Column("requester", String, nullable=False),
-    Column("approvers", JSON, nullable=False),
-    Column("quorum", Integer, nullable=False),
-    Column("not_requester", Boolean, nullable=False),
-    Column("status", String, nullable=False),
-    Column("channel", String, nullable=False),
-    Column("root", String, nullable=False),
+    *_required(kind=String, tool=String, arguments=JSON, arguments_hash=String, requester=String, approvers=JSON),
+    *_required(quorum=Integer, not_requester=Boolean, status=String, channel=String, root=String),
     Column("message_ts", String),
     Column("shown_status", String),  # the status that the card in Slack shows
-    Column("created", Float, nullable=False),
-    Column("expires", Float, nullable=False),
+    *_required(created=Float, expires=Float),
     Column("settled", Float),
 )
 Index("ix_approvals_status", approvals.c.status)
@@ -191,8 +144,7 @@ votes = Table(
     metadata,
     Column("approval", ForeignKey("approvals.id"), primary_key=True),
     Column("user", String, primary_key=True),
-    Column("verdict", String, nullable=False),
-    Column("at", Float, nullable=False),
+    *_required(verdict=String, at=Float),
 )
 
 deliveries = Table(
@@ -200,38 +152,22 @@ deliveries = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("session", ForeignKey("sessions.id"), nullable=False),
-    Column("turn", Integer, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("channel", String, nullable=False),
-    Column("root", String, nullable=False),
-    Column("part", Integer, nullable=False),
+    *_required(turn=Integer, kind=String, channel=String, root=String, part=Integer),
     Column("key", String, nullable=False, index=True),
-    Column("content", JSON, nullable=False),
-    Column("state", String, nullable=False),
+    *_required(content=JSON, state=String),
     Column("ts", String),
     Column("attempts", Integer, nullable=False),
     Column("error", String),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(created=Float, updated=Float),
 )
-Index(
-    "ix_deliveries_unfinished",
-    deliveries.c.session,
-    sqlite_where=deliveries.c.state.in_(("pending", "sending")),
-    postgresql_where=deliveries.c.state.in_(("pending", "sending")),
-)
+_partial_index("ix_deliveries_unfinished", deliveries.c.session, deliveries.c.state.in_(("pending", "sending")))
 
 usage = Table(
     "usage",
     metadata,
     Column("session", ForeignKey("sessions.id"), primary_key=True),
     Column("step", Integer, primary_key=True),
-    Column("turn", Integer, nullable=False),
-    Column("model", String, nullable=False),
-    Column("prompt", Integer, nullable=False),
-    Column("completion", Integer, nullable=False),
-    Column("cached", Integer, nullable=False),
-    Column("seconds", Float, nullable=False),
+    *_required(turn=Integer, model=String, prompt=Integer, completion=Integer, cached=Integer, seconds=Float),
     Column("at", Float, nullable=False),
 )
 
@@ -244,8 +180,7 @@ journal = Table(
     Column("turn", Integer),
     Column("kind", String, nullable=False),
     Column("user", String),
-    Column("detail", JSON, nullable=False),
-    Column("at", Float, nullable=False),
+    *_required(detail=JSON, at=Float),
 )
 
 occurrences = Table(
@@ -265,12 +200,7 @@ people = Table(
     metadata,
     Column("team", String, primary_key=True),
     Column("id", String, primary_key=True),
-    Column("name", String, nullable=False),
-    Column("locale", String, nullable=False),
-    Column("timezone", String, nullable=False),
-    Column("guest", Boolean, nullable=False),
-    Column("external", Boolean, nullable=False),
-    Column("bot", Boolean, nullable=False),
+    *_required(name=String, locale=String, timezone=String, guest=Boolean, external=Boolean, bot=Boolean),
     Column("fetched", Float, nullable=False),
 )
 
@@ -279,27 +209,18 @@ places = Table(
     metadata,
     Column("team", String, primary_key=True),
     Column("channel", String, primary_key=True),
-    Column("kind", String, nullable=False),
-    Column("shared", Boolean, nullable=False),
-    Column("fetched", Float, nullable=False),
+    *_required(kind=String, shared=Boolean, fetched=Float),
 )
 
 memories = Table(
     "memories",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("team", String, nullable=False),
-    Column("owner", String, nullable=False),
-    Column("short_id", String, nullable=False),
-    Column("audience", String, nullable=False),
+    *_required(team=String, owner=String, short_id=String, audience=String),
     Column("audience_channel", String),
     Column("content", Text, nullable=False),
-    Column("content_hash", String, nullable=False),  # of the normalised text
-    Column("type", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("tags", JSON, nullable=False),
-    Column("confidence", Float, nullable=False),
-    Column("importance", Float, nullable=False),
+    Column("content_hash", String, nullable=False),  # of the normalized text
+    *_required(type=String, kind=String, tags=JSON, confidence=Float, importance=Float),
     Column("valid_from", Float),
     Column("valid_until", Float),
     Column("status", String, nullable=False),
@@ -307,8 +228,7 @@ memories = Table(
     Column("source_channel", String),
     Column("source_ts", String),
     Column("permalink", String),
-    Column("created", Float, nullable=False),
-    Column("updated", Float, nullable=False),
+    *_required(created=Float, updated=Float),
     Column("last_used", Float),
     Column("hits", Integer, nullable=False),
     UniqueConstraint("team", "owner", "short_id"),
@@ -320,10 +240,5 @@ memory_events = Table(
     "memory_events",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("team", String, nullable=False),
-    Column("owner", String, nullable=False),
-    Column("memory", Integer, nullable=False),
-    Column("event", String, nullable=False),
-    Column("actor", String, nullable=False),
-    Column("at", Float, nullable=False),
+    *_required(team=String, owner=String, memory=Integer, event=String, actor=String, at=Float),
 )

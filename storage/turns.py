@@ -8,7 +8,7 @@ from storage.database import Tx
 from storage.records import Turn
 from storage.tables import turns, usage
 
-# Columns that are fields of a Turn as they are.
+# Columns with the same name and value as the field of a Turn.
 _SAME = ("session", "number", "requester", "started", "source_ts")
 _THIS = (turns.c.session == bindparam("s"), turns.c.number == bindparam("n"))
 _ADD = insert(turns)
@@ -51,7 +51,7 @@ def resume(tx: Tx, session: str, number: int, now: float) -> None:
 
 
 def pause(tx: Tx, session: str, number: int, *, steps_used: int, outcome: str, now: float) -> float:
-    """Record that a turn rests (`parked`) or ended. Return its active seconds; rest does not count."""
+    """Record that a turn rests (`parked`) or ended. Return its active seconds, without the time at rest."""
     values = {"s": session, "n": number, "now": now, "used": steps_used, "how": outcome}
     return float(tx.execute(_PAUSE, values).scalar() or 0.0)
 

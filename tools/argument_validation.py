@@ -1,4 +1,4 @@
-"""A call's arguments against the tool's JSON Schema: converted, validated, and explained to the model."""
+"""Convert and validate a call's arguments by the tool's JSON Schema, and explain errors to the model."""
 
 import json
 import re
@@ -35,18 +35,18 @@ class SchemaError(ValueError):
 
 
 class ArgumentValidator:
-    """The compiled schema of one tool. Raises SchemaError for an invalid schema or a reference to another document."""
+    """The compiled schema of one tool. Raise SchemaError for an invalid schema or a reference to another document."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
         try:
-            # MCP servers send schemas: without this retriever the library would fetch what a $ref names.
+            # MCP servers send schemas: without this retriever the library would fetch the URL in a $ref.
             self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
         except ValueError as error:
             raise SchemaError(brief(str(error).partition("\n")[0], 200)) from error
 
     def parse(self, raw: str) -> ParsedArguments:
-        """Parse, convert and validate a model's argument text. Raises ArgumentsError."""
+        """Parse, convert and validate a model's argument text. Raise ArgumentsError."""
         parsed = parse_arguments(raw)
         arguments = coerce(parsed.arguments, self._schema, self._schema)
         if problem := self.problem(arguments):
@@ -89,8 +89,8 @@ class ArgumentValidator:
 def coerce(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return the value with scalars converted to the type in the schema where that is exact (`"3"`, `"true"`, 3.0).
 
-    Local models quote numbers and send null for what they leave out; a null for an optional property that does not
-    permit null is dropped. What does not convert exactly stays as it is and fails validation.
+    Local models quote numbers, and send null for omitted properties: a null for an optional property that does not
+    permit null is dropped. A value that does not convert exactly stays unchanged and fails validation.
     """
     schema = resolve(schema, root)
     if isinstance(value, dict):
@@ -156,7 +156,7 @@ def _branches(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _types(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that a schema permits; empty if it does not say (or only behind many alternatives)."""
+    """Return the JSON types that a schema permits; empty if it declares none, or only in deeply nested alternatives."""
     schema = resolve(schema, root)
     declared = schema.get("type")
     if isinstance(declared, str):

@@ -1,13 +1,14 @@
-"""Runs one tool call: time limit, retries with the same idempotency key, an outcome.
+"""Runs one tool call with a time limit and retries, all with the same idempotency key, and returns its outcome.
 
-How a run can be stopped:
+There are two ways to stop a run:
 
-* `cancel.set()` (a person stopped the turn): `run` returns an outcome as usual. The attempt is cancelled and gets a
-  short grace period. What it still returns is its true outcome; otherwise the call is `cancelled` if it is repeatable,
-  else `unknown`.
-* Cancelling the task that awaits `run` (the process is stopping): the attempt is cancelled and CancelledError passes
-  through. There is no outcome: the ledger still says `running`, and recovery at the next start decides.
-* Nothing is shielded. A tool that ignores its cancellation keeps running after the grace period; `close` waits for it.
+* `cancel.set()`, when a person stopped the turn. The attempt is cancelled and gets a short grace period. If it still
+  returns in that time, its result is the outcome; otherwise the call is `cancelled` if it is repeatable, else
+  `unknown`.
+* Cancelling the task that awaits `run`, when the process stops. The attempt is cancelled and CancelledError passes
+  through. There is no outcome: the call stays `running` in the ledger, and recovery at the next start decides.
+
+A tool that ignores its cancellation keeps running after the grace period; `close` waits for it.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
 from tools.backoff import backoff_delay, first_completed
-from tools.call_outcome import AttemptEnd, CallOutcome, Stopped, cancelled_outcome, may_retry, outcome_of
+from tools.call_outcome import CANCELLED, AttemptEnd, CallOutcome, Stopped, may_retry, outcome_of
 from tools.context import Clock, ToolContext
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
@@ -59,7 +60,7 @@ class Executor:
         on_attempt: OnAttempt | None = None,
         cancel: asyncio.Event | None = None,
     ) -> CallOutcome:
-        """Run a call and return its outcome; never raise for anything that the tool does.
+        """Run a call and return its outcome. An error of the tool is an outcome too, and is not raised.
 
         `call.attempt` is the attempt that the ledger already records as running (0: none). `on_attempt(number)` is
         awaited before each later attempt; if it raises, the attempt is not made and the error passes through.
@@ -69,7 +70,7 @@ class Executor:
         number, last = first, first + (limits.retries if tool.repeatable else 0)
         while True:
             if cancel is not None and cancel.is_set():
-                outcome = cancelled_outcome()
+                outcome = CANCELLED
                 break
             if number > call.attempt and on_attempt:
                 await on_attempt(number)
@@ -77,7 +78,8 @@ class Executor:
             if number >= last or not may_retry(tool, end):
                 outcome = outcome_of(tool, end, timeout_s=limits.timeout_s, limit=limits.result_limit)
                 break
-            await self._wait_before_retry(number - first, cancel)
+            delay = backoff_delay(number - first, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
+            await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
             number += 1
         ids = {"session": call.session, "turn": call.turn, "call": call.id}
         how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - started, 3)}
@@ -115,17 +117,13 @@ class Executor:
         if not task.cancelled():
             task.exception()  # marks it as retrieved: nothing else reads it if the attempt was left running
 
-    async def _wait_before_retry(self, retry: int, cancel: asyncio.Event | None) -> None:
-        delay = backoff_delay(retry, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
-        await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
-
 
 async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:
     return await tool.run(context, call.arguments)
 
 
 def _attempt_end(tool: Tool, call: ToolCall, task: "asyncio.Task[object]", stopped: Stopped | None) -> AttemptEnd:
-    """Return how an attempt ended; a value or ToolError counts even after it was stopped."""
+    """Return how an attempt ended; a value or a ToolError counts even if the attempt was stopped."""
     if not task.done():
         log.warning("tool ignores its cancellation", extra={"tool": tool.name, "call": call.id})
         return AttemptEnd(stopped=stopped)

@@ -11,7 +11,7 @@ from tools.text_cleanup import cut, storable_data
 from tools.tool_definition import Tool, ToolError
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
-MIN_LIMIT = 300  # characters; below this nothing useful fits beside the note
+MIN_LIMIT = 300  # characters; a smaller result would contain little more than the note
 Stopped = Literal["timed_out", "cancelled"]
 
 
@@ -27,9 +27,9 @@ class CallOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnd:
-    """How one attempt ended: with a value, with the tool's error, stopped by us, or by a fault inside the tool.
+    """How one attempt ended: with a value, with the tool's error, stopped by the executor, or by a fault in the tool.
 
-    `fault`: "interrupted" if the tool ended as cancelled though nobody cancelled it, "exception" if it raised.
+    `fault`: "interrupted" if the tool was cancelled, but not by the executor; "exception" if it raised another error.
     """
 
     value: Any = None
@@ -39,7 +39,7 @@ class AttemptEnd:
 
 
 def ok(data: Any) -> str:
-    """Return the result that a model sees after success; an empty one says that it is empty."""
+    """Return the result that a model sees after success, with a note if the data is empty."""
     if data is None or data == "" or data == [] or data == {}:
         return json.dumps({"ok": True, "data": data, "note": "the result is empty"}, ensure_ascii=False)
     return json.dumps({"ok": True, "data": data}, ensure_ascii=False, default=str)
@@ -51,13 +51,27 @@ def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = F
     return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
 
 
+# The outcome of a call that may or may not have been carried out.
+UNKNOWN = CallOutcome(
+    CallState.UNKNOWN,
+    failed(
+        "outcome_unknown",
+        "The call was started, but it is not known whether it was carried out.",
+        suggestion="Do not repeat it; a person is asked whether it succeeded.",
+    ),
+    error="outcome_unknown",
+)
+# The outcome of a call that was stopped before an attempt or between two.
+CANCELLED = CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
+
+
 def is_failure(result: str) -> bool:
     """Return True if `failed` wrote this result."""
     return result.startswith('{"ok": false')
 
 
 def may_retry(tool: Tool, end: AttemptEnd) -> bool:
-    """Return True if the call is repeatable and its attempt ended with a temporary fault."""
+    """Return True if the call is repeatable and its attempt failed temporarily."""
     temporary = end.fault == "interrupted" or (end.error is not None and end.error.retryable)
     return tool.repeatable and temporary
 
@@ -69,32 +83,17 @@ def outcome_of(tool: Tool, end: AttemptEnd, *, timeout_s: float, limit: int) -> 
         return _stopped(tool, end.stopped, timeout_s)
     if end.fault == "interrupted":
         if not tool.repeatable:
-            return unknown_outcome()
+            return UNKNOWN
         return _failure("interrupted", f"The tool {tool.name} was interrupted.", retryable=True)
     if end.fault:
         part = "" if tool.effect == "read" else " It may have done part of its work; check before trying again."
         return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.{part}")
     if end.error:
         if end.error.uncertain and not tool.repeatable:
-            return unknown_outcome()
+            return UNKNOWN
         message, suggestion = cut(end.error.message, limit), cut(end.error.suggestion, limit)
         return _failure(end.error.code, message, suggestion=suggestion, retryable=end.error.retryable)
     return success_outcome(end.value, limit)
-
-
-def unknown_outcome() -> CallOutcome:
-    """Return the outcome of a call that may or may not have been carried out."""
-    text = failed(
-        "outcome_unknown",
-        "The call was started, but it is not known whether it was carried out.",
-        suggestion="Do not repeat it; a person is asked whether it succeeded.",
-    )
-    return CallOutcome(CallState.UNKNOWN, text, error="outcome_unknown")
-
-
-def cancelled_outcome() -> CallOutcome:
-    """Return the outcome of a call that was stopped before an attempt or between two."""
-    return CallOutcome(CallState.CANCELLED, failed("cancelled", "The call was stopped."), error="cancelled")
 
 
 def success_outcome(value: Any, limit: int) -> CallOutcome:
@@ -111,12 +110,12 @@ def success_outcome(value: Any, limit: int) -> CallOutcome:
     if len(full) <= limit:
         return CallOutcome(CallState.SUCCEEDED, full)
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
-    room = limit
+    size = limit
     while True:
-        short = json.dumps({"ok": True, "data": cut(text, room), "note": CUT_NOTE}, ensure_ascii=False)
-        if len(short) <= limit or room <= 0:
+        short = json.dumps({"ok": True, "data": cut(text, size), "note": CUT_NOTE}, ensure_ascii=False)
+        if len(short) <= limit or size <= 0:
             return CallOutcome(CallState.SUCCEEDED, short, full_result=full)
-        room = min(room - 8, room - (len(short) - limit) // 2)  # JSON escapes make the text longer than `room`
+        size = min(size - 8, size - (len(short) - limit) // 2)  # JSON escapes make the text longer than `size`
 
 
 def _jsonable(value: Any) -> Any:
@@ -128,9 +127,9 @@ def _jsonable(value: Any) -> Any:
 
 def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> CallOutcome:
     if not tool.repeatable:
-        return unknown_outcome()
+        return UNKNOWN
     if stopped == "cancelled":
-        return cancelled_outcome()
+        return CANCELLED
     text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
     return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
 

@@ -1,4 +1,4 @@
-"""The review of a model's tool calls: parsed, validated and judged by policy before anything runs."""
+"""The review of a model's tool calls: they are parsed, validated and checked against policy before anything runs."""
 
 import hashlib
 import json
@@ -23,8 +23,8 @@ RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the
 class ReviewedCall:
     """One proposed call after parsing, validation and policy.
 
-    `refusal` is the finished result of a call that will not run (unknown tool, bad arguments, denied by policy, too
-    few approvers); `decision` is then deny. `rule` is set if `decision` is ask.
+    `refusal` is the result of a call that will not run (unknown tool, bad arguments, denied by policy, too few
+    approvers); `decision` is then deny. `rule` is set if `decision` is ask.
     """
 
     provider_id: str
@@ -48,23 +48,19 @@ def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def review(
-    registry: Registry,
-    policy: Policy,
-    calls: Sequence[ModelCall],
-    requester: str,
-    unresolved: Collection[str] = (),
+    registry: Registry, policy: Policy, calls: Sequence[ModelCall], requester: str, unresolved: Collection[str] = ()
 ) -> tuple[ReviewedCall, ...]:
     """Review the calls of one model reply, in their order.
 
-    `unresolved`: hashes of the session's calls with an unknown outcome; an equal call needs an approval.
+    `unresolved`: hashes of the session's calls with an unknown outcome; an identical call needs an approval.
     """
     return tuple(_review(registry, policy, call, requester, unresolved) for call in calls)
 
 
 def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
-    """Check a stored call again just before it runs; return the finished refusal, or None.
+    """Check a stored call again just before it runs. Return the refusal as a result for the model, or None.
 
-    A call that was allowed but would need an approval now is refused too; an approved call has had one.
+    A call that needed no approval when it was reviewed, but needs one now, is refused too.
     """
     tool = registry.get(call.name)
     if tool is None:

@@ -1,4 +1,4 @@
-"""What a running tool may use: the caller, the place, Slack, the database and the clock."""
+"""What a running tool may use: the requester, the place, Slack, the database and the clock."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

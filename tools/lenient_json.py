@@ -35,7 +35,7 @@ class ParsedArguments:
 
 
 def parse_arguments(raw: str) -> ParsedArguments:
-    """Return the arguments of a tool call; an empty text means none. Raises ArgumentsError."""
+    """Return the arguments of a tool call; an empty text means none. Raise ArgumentsError."""
     if len(raw) > MAX_ARGUMENT_BYTES or len(raw.encode(errors="surrogatepass")) > MAX_ARGUMENT_BYTES:
         limit = f"{MAX_ARGUMENT_BYTES // 1024} KiB"
         raise ArgumentsError(f"the arguments are longer than {limit}; send less, or split them over several calls")
@@ -110,19 +110,19 @@ def _refuse_unstorable(value: Any, path: str, depth: int) -> None:
 
 
 def repair_json(text: str) -> Any:
-    """Return what an almost-JSON text most likely means. Raises RepairError.
+    """Return the most likely value of a text that is almost JSON. Raise RepairError.
 
     json_repair turns prose into an empty string and keeps only the last of two objects: check the result.
     """
     try:
-        return json.loads(text, strict=False)  # the only fault is raw line breaks in strings: nothing is changed
+        return json.loads(text, strict=False)  # succeeds if the only error is raw line breaks in strings
     except (ValueError, RecursionError):
         pass
     if len(text) > MAX_REPAIRED_CHARACTERS or _max_depth(text) > MAX_DEPTH:
         raise RepairError("too long or too deep to repair")
     metered = _MeteredText(text, [len(text) * READS_PER_CHARACTER + MIN_READS])
     try:
-        # The round trip makes plain strings of the metered ones in the value.
+        # The round trip converts metered strings in the value to plain ones.
         return json.loads(json.dumps(json_repair.loads(metered, skip_json_loads=True)))
     except (ValueError, RecursionError) as error:
         raise RepairError("not repairable") from error

@@ -1,4 +1,4 @@
-"""Text made fit for storage and for a limit: unstorable characters removed, long text cut. Pure."""
+"""Cleans text: removes characters that cannot be stored, and cuts long text. Pure."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ _HEAD_SHARE = 0.7  # the beginning usually matters more than the end
 
 
 def storable(text: str) -> str:
-    """Return the text without characters that a database or JSON cannot carry.
+    """Return the text without characters that a database or JSON cannot contain.
 
     NUL is dropped, the two halves of a surrogate pair are joined, a lone half becomes U+FFFD.
     """
@@ -41,11 +41,11 @@ def cut(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    room = limit - len(_GAP.format(f"{len(text):,}"))
-    if room < 2:
+    kept = limit - len(_GAP.format(f"{len(text):,}"))
+    if kept < 2:
         return text[: max(limit, 0)]
-    head = max(1, int(room * _HEAD_SHARE))
-    tail = room - head
+    head = max(1, int(kept * _HEAD_SHARE))
+    tail = kept - head
     return text[:head] + _GAP.format(f"{len(text) - head - tail:,}") + text[len(text) - tail :]
 
 

@@ -21,7 +21,7 @@ _HEADINGS = {"args:", "arguments:", "parameters:"}
 
 
 class DeclarationError(TypeError):
-    """A tool is declared wrongly. Raised at import, with the function's name and the remedy."""
+    """A tool's declaration is invalid. Raised at import, with the function's name and the remedy."""
 
 
 class ToolOptions(TypedDict, total=False):
@@ -44,7 +44,7 @@ def tool(
 
     A first parameter `context: ToolContext` is passed by the executor and is not part of the schema. The first
     paragraph of the docstring tells the model what the tool does. `Annotated[int, "…"]` or a docstring line
-    `parameter: …` describes a parameter. Raises DeclarationError.
+    `parameter: …` describes a parameter. Raise DeclarationError.
     """
 
     def declare(function: Callable[..., Any]) -> Tool:
@@ -79,7 +79,7 @@ class _TypedFunction:
     fields: Mapping[str, str]  # parameter → field of the model
 
     def bind(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return typed values by parameter name, with defaults. Raises ToolError."""
+        """Return typed values by parameter name, with defaults. Raise ToolError."""
         try:
             bound = self.model.model_validate(arguments)
         except ValidationError as error:
@@ -95,7 +95,7 @@ class _TypedFunction:
         return None
 
     async def run(self, context: ToolContext, arguments: dict[str, Any]) -> Any:
-        """Call the function with typed arguments. Raises ToolError when they do not fit."""
+        """Call the function with typed arguments. Raise ToolError when they do not fit."""
         values = self.bind(arguments)
         if self.takes_context:
             values["context"] = context
@@ -192,7 +192,7 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(problems)
 
 
-# --- pydantic's JSON Schema, in the form that models handle best: no titles, few references, closed objects
+# --- pydantic's JSON Schema in the form that models use best: no titles, few references, no additional properties
 
 _BY_NAME = {"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"}  # name → schema
 _DATA = {"default", "const", "enum", "examples"}
@@ -202,7 +202,7 @@ _REFERENCE = re.compile(r'"\$ref": "#/\$defs/([^"]+)"')
 def _schema(label: str, model: type[BaseModel]) -> dict[str, Any]:
     """Return the model's schema without titles, with definitions inlined and unknown properties refused.
 
-    A recursive definition stays in `$defs`: inlining it would never end.
+    A recursive definition stays in `$defs`: it cannot be inlined.
     """
     try:
         schema = model.model_json_schema()
@@ -235,8 +235,8 @@ def _inlined(schema: Any, definitions: Mapping[str, Any], recursive: Collection[
         return schema
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     if name in definitions and name not in recursive:
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        return _inlined({**definitions[name], **beside}, definitions, recursive)
+        others = {key: value for key, value in schema.items() if key != "$ref"}
+        return _inlined({**definitions[name], **others}, definitions, recursive)
     plain: dict[str, Any] = {}
     for key, value in schema.items():
         if key in _BY_NAME:

@@ -1,4 +1,4 @@
-"""What a tool is for the rest of Hermes, and the error that it raises."""
+"""The definition of a tool, and the error that a tool raises."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -12,10 +12,10 @@ TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")  # the function names that Chat
 
 
 class ToolError(Exception):
-    """A tool could not do its work. The model sees `message` and `suggestion` exactly as written.
+    """A tool failed. The model sees `message` and `suggestion` exactly as written.
 
     `suggestion` says what to try instead. `retryable`: the executor may retry a repeatable call. `uncertain`: the
-    action may have happened all the same, so a call that is not repeatable becomes `unknown` instead of `failed`.
+    action may have happened anyway, so a call that is not repeatable becomes `unknown` instead of `failed`.
     """
 
     def __init__(
@@ -58,5 +58,5 @@ class Tool:
 
     @property
     def repeatable(self) -> bool:
-        """Whether a call whose outcome is unknown may run again with the same idempotency key."""
+        """Return True if a call whose outcome is unknown may run again with the same idempotency key."""
         return self.effect == "read" or self.idempotent

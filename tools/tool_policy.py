@@ -68,8 +68,8 @@ class Policy:
     def decide(self, tool: Tool, requester: str, *, repaired: bool = False, unresolved: bool = False) -> Ruling:
         """Return the ruling on one call: deny overrides ask, ask overrides allow.
 
-        `repaired`: the model's arguments were not valid JSON, so a call with effects asks. `unresolved`: an equal call
-        of the session has an unknown outcome, so it asks.
+        `repaired`: the model's arguments were not valid JSON, so a call with effects asks. `unresolved`: an identical
+        call of the session has an unknown outcome, so this one asks.
         """
         if reason := self.forbids(tool, requester):
             return Ruling("deny", reason=reason)
@@ -90,7 +90,7 @@ class Policy:
         return ""
 
     def rule_for(self, name: str) -> ApprovalRule:
-        """Return who may approve a tool's calls now, with roles resolved to user ids; unknown outcomes too."""
+        """Return who may decide a tool's approvals and unknown outcomes now, with roles resolved to user ids."""
         rule = self.rules.get(name, _NO_RULE)
         return ApprovalRule(
             approvers=self._user_ids(rule.approvers),
@@ -102,8 +102,8 @@ class Policy:
     def current(self, rule: ApprovalRule, name: str, requester: str) -> ApprovalRule:
         """Return an open approval's rule under the current configuration.
 
-        Its approvers are those who were approvers when it was opened and still are; the stricter quorum applies. A
-        tool that is denied now has none. Pass the result to `may_decide` and `tally`.
+        Its approvers are those who were approvers when it was opened and still are; for a tool that is denied now there
+        are none. The stricter quorum applies. Pass the result to `may_decide` and `tally`.
         """
         now = self.rule_for(name)
         then_ids, now_ids = _approver_ids(rule, requester), set(_approver_ids(now, requester))
@@ -138,7 +138,7 @@ def shortage(rule: ApprovalRule, requester: str) -> str:
     able = [user for user in _approver_ids(rule, requester) if may_decide(rule, requester, user)]
     if len(able) >= rule.quorum:
         return ""
-    others = " besides the requester" if rule.not_requester else ""
+    others = " other than the requester" if rule.not_requester else ""
     return f"approvals needed: {rule.quorum}, people who can approve{others}: {len(able)}"
 
 

@@ -11,7 +11,7 @@ from tools.text_cleanup import brief
 from tools.tool_definition import TOOL_NAME, Tool
 from tools.tool_policy import Policy
 
-# Keys under `tools:` in the configuration that are no tools, and the tool name that a late outcome is recorded under.
+# Keys under `tools:` in the configuration that are not tools, and the name of the call that reports a late outcome.
 RESERVED = frozenset({"defaults", "files_root", "extra", "offer_max", "approval_result"})
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class _Registered:
 class Registry:
     """Tools by name: the built-in ones in their given order, then those of MCP servers by source and name.
 
-    A registered tool is available; only policy permits a call.
+    A registered tool is available. Whether a call may run is decided by policy.
     """
 
     def __init__(self, tools: Iterable[Tool] = (), policy: Policy | None = None) -> None:
@@ -51,18 +51,18 @@ class Registry:
             if problem := self._add(tool):
                 raise ValueError(problem)
             self._rank[tool.name] = len(self._rank)
-        self._arrange()
+        self._sort()
 
     def replace(self, source: str, tools: Iterable[Tool]) -> tuple[str, ...]:
         """Replace all tools of `source`; return one line with the reason for each tool that cannot be added.
 
         A name that belongs to another source stays with it.
         """
-        self._tools = {name: known for name, known in self._tools.items() if known.tool.source != source}
+        self._tools = {name: kept for name, kept in self._tools.items() if kept.tool.source != source}
         problems = tuple(problem for tool in tools if (problem := self._add(tool)))
         for problem in problems:
             log.warning("tool not registered", extra={"source": source, "reason": problem})
-        self._arrange()
+        self._sort()
         return problems
 
     def schemas(self) -> list[dict[str, Any]]:
@@ -74,11 +74,11 @@ class Registry:
 
     def get(self, name: str) -> Tool | None:
         """Return a tool, or None."""
-        known = self._tools.get(name)
-        return known.tool if known else None
+        found = self._tools.get(name)
+        return found.tool if found else None
 
     def validator(self, name: str) -> ArgumentValidator:
-        """Return the compiled schema of a tool. Raises KeyError."""
+        """Return the compiled schema of a tool. Raise KeyError."""
         return self._tools[name].validator
 
     def names(self) -> tuple[str, ...]:
@@ -87,7 +87,12 @@ class Registry:
 
     def describe(self) -> list[ToolRow]:
         """Return a row for each available tool, in their order."""
-        return [self._row(known.tool) for known in self._tools.values()]
+        rows = []
+        for tool in (registered.tool for registered in self._tools.values()):
+            first_line = brief(tool.description.partition("\n")[0], 120)
+            summary = tool.summary or (first_line, first_line)
+            rows.append(ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary))
+        return rows
 
     def _add(self, tool: Tool) -> str:
         """Add a tool; return why that is not possible, or an empty string."""
@@ -105,14 +110,9 @@ class Registry:
         self._tools[tool.name] = _Registered(tool, validator, {"type": "function", "function": function})
         return ""
 
-    def _arrange(self) -> None:
-        def place(tool: Tool) -> tuple[int, str, str]:
-            return (self._rank.get(tool.name, len(self._rank)), tool.source, tool.name)
+    def _sort(self) -> None:
+        def order(entry: tuple[str, _Registered]) -> tuple[int, str, str]:
+            return (self._rank.get(entry[0], len(self._rank)), entry[1].tool.source, entry[0])
 
-        self._tools = {known.tool.name: known for known in sorted(self._tools.values(), key=lambda k: place(k.tool))}
+        self._tools = dict(sorted(self._tools.items(), key=order))
         self._schemas = tuple(k.schema for k in self._tools.values() if self._policy.configured(k.tool) != "deny")
-
-    def _row(self, tool: Tool) -> ToolRow:
-        first_line = brief(tool.description.partition("\n")[0], 120)
-        summary = tool.summary or (first_line, first_line)
-        return ToolRow(tool.name, tool.effect, self._policy.configured(tool), tool.source, summary)

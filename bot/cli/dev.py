@@ -23,7 +23,7 @@ BANNER = (
 async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
     """Run simulator and bot until `stop` is set. Raise StartError, FolderError, or LockedError for a second start."""
     lock = InstanceLock(sqlite_path(config.database_url))
-    lock.acquire()  # a second start should fail here, and not because the page's port is taken
+    lock.acquire()  # a second start must fail with this reason, not because the port of the page is taken
     lock.release()
     async with AsyncExitStack() as stack:
         model = config.model

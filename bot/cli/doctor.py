@@ -1,6 +1,6 @@
-"""`hermes doctor`: checks everything outside Hermes and prints a line each, with the remedy for what fails.
+"""`hermes doctor`: checks everything that Hermes depends on, and prints a line per check, with a remedy if it fails.
 
-It changes nothing and takes no lock, so it can run beside the bot.
+It changes nothing and takes no lock, so it can run at the same time as the bot.
 """
 
 import asyncio

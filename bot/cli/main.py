@@ -13,7 +13,7 @@ from bot.cli import dev, doctor, mcp_commands
 from bot.cli.signals import run_unless_stopped, run_until_signal
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
-from bot.mcp_servers import server_problems, server_settings
+from bot.mcp_servers import UnknownServerError, server_problems, server_settings
 from bot.ops import logs
 from bot.ops.instance_lock import FolderError, InstanceLock, LockedError
 from storage.database import Database, StorageError
@@ -32,7 +32,7 @@ def main() -> None:
     run: Run = arguments.run
     try:
         code = run(arguments)
-    except (ConfigError, LockedError) as error:
+    except (ConfigError, LockedError, UnknownServerError) as error:
         code = _print_error(error, BAD_CONFIGURATION)
     except (FolderError, StartError, StorageError) as error:
         code = _print_error(error, FAILED)
@@ -126,10 +126,6 @@ def _mcp_list(_: argparse.Namespace) -> int:
 
 def _mcp_check(arguments: argparse.Namespace) -> int:
     settings = server_settings(_load(required=False))
-    names = [server.name for server in settings.servers]
-    if arguments.server not in (None, *names):
-        message = f"there is no MCP server {arguments.server}; configured: {', '.join(names) or 'none'}"
-        return _print_error(message, BAD_CONFIGURATION)
     return 0 if asyncio.run(mcp_commands.print_checks(settings, arguments.server)) else FAILED
 
 
@@ -153,7 +149,7 @@ def _load(*, dev: bool = False, required: bool = True) -> Config:
 
 
 def secrets(config: Config) -> list[str]:
-    """Return what must never be logged."""
+    """Return the secrets that logs must hide."""
     tokens = (config.bot_token, config.app_token, config.model.api_key)
     servers = server_settings(config).servers
     return [

@@ -19,7 +19,7 @@ def print_list(settings: McpSettings) -> None:
 
 
 async def print_checks(settings: McpSettings, server: str | None) -> bool:
-    """Connect to each server, or to the one named, and print what it offers. Return True if all work."""
+    """Connect to each server, or to the one named, and print its tools. Return True if every check succeeded."""
     rows = await check_servers(settings, server)
     lines = []
     for row in rows:

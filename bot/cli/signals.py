@@ -1,4 +1,4 @@
-"""How a command ends on SIGTERM and SIGINT, even while it is still starting."""
+"""Ends a command on SIGTERM or SIGINT, even while it is starting."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ SECOND_SIGNAL_SECONDS = 1.0  # supervisors often send the same signal twice; one
 
 
 async def run_until_signal(work: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
-    """Run `work`, and set its event on SIGTERM or SIGINT. A later signal ends the process at once."""
+    """Run `work`, and set its event on SIGTERM or SIGINT. A later signal ends the process immediately."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

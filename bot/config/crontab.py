@@ -1,7 +1,7 @@
-"""crontab(5) expressions, and when they are due by the clock of a time zone.
+"""crontab(5) expressions, and when they are due in a time zone.
 
-A time that the clock repeats when summer time ends is due once, at its first passing. A time that the clock skips when
-summer time begins is due that much later: 02:30 becomes 03:30.
+When daylight saving time ends, a repeated time is due once, the first time. When it begins, a skipped time is due one
+clock change later: 02:30 becomes 03:30.
 """
 
 import re
@@ -19,17 +19,17 @@ _CLOCK_CHANGE = timedelta(hours=3)  # more than any clock is set forward or back
 
 @dataclass(frozen=True, slots=True)
 class Crontab:
-    """A schedule in a time zone. Make it with `parse`."""
+    """A schedule in a time zone. Create it with `parse`."""
 
     expression: str
     zone: tzinfo
 
     def last(self, now: float) -> float | None:
-        """Return when it was last due, up to and including `now`, in seconds since 1970; None if it never was."""
+        """Return the last due time up to and including `now`, in seconds since 1970, or None."""
         return next((due for due in self._dues(now, reverse=True) if due <= now), None)
 
     def following(self, now: float) -> float | None:
-        """Return when it is next due after `now`, in seconds since 1970; None if it never is."""
+        """Return the next due time after `now`, in seconds since 1970, or None."""
         return next((due for due in self._dues(now, reverse=False) if due > now), None)
 
     def _dues(self, now: float, *, reverse: bool) -> Iterator[float]:

@@ -1,6 +1,6 @@
 """Loading the configuration: the environment overrides the file, and one error names every problem with its remedy.
 
-The environment is validated apart from the file, so that each problem names the variable or the key that has it.
+The environment and the file are validated separately, so that each problem names its variable or key.
 """
 
 from collections.abc import Callable, Mapping
@@ -90,10 +90,10 @@ class _Loader:
         try:
             return Environment(_env_file=self._dotenv)
         except ValidationError as error:
-            faulty = {str(e["loc"][0]): e for e in error.errors()}
-            self._problems += [f"{name.upper()}: {_message(e)}" for name, e in faulty.items()]
-            # The faulty variables get their defaults, so that everything else is still checked.
-            defaults = {name: Environment.model_fields[name].default for name in faulty}
+            invalid = {str(e["loc"][0]): e for e in error.errors()}
+            self._problems += [f"{name.upper()}: {_message(e)}" for name, e in invalid.items()]
+            # Invalid variables get their defaults, so that everything else is still checked.
+            defaults = {name: Environment.model_fields[name].default for name in invalid}
             return Environment(_env_file=self._dotenv, **defaults)
 
     def _resolve_paths(self, folder: Path) -> None:
@@ -190,7 +190,7 @@ def _message(error: Any) -> str:
 
 
 def _token_problems(env: Environment) -> list[str]:
-    """Return what is wrong with the Slack tokens as far as their form tells."""
+    """Return what is wrong with the Slack tokens: missing, or with the prefix of the other kind."""
     problems = []
     bot, app = ((s.get_secret_value() if s else "") for s in (env.slack_bot_token, env.slack_app_token))
     if not bot:
@@ -205,7 +205,7 @@ def _token_problems(env: Environment) -> list[str]:
 
 
 def _path_problems(config: Config, private: list[Path]) -> list[str]:
-    """Return what is wrong with the configured paths. The file tools may read none of the `private` files."""
+    """Return what is wrong with the configured paths. The file tools must not be able to read the `private` files."""
     problems = []
     prompt, files = config.model.system_prompt_file, config.files_root
     private = [config.data_dir, sqlite_path(config.database_url), *private, *([DOTENV] if DOTENV.exists() else [])]

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from bot.config import crontab
 from storage.sqlite import sqlite_path
 
-Deny = Literal["deny", "allow"]
+AccessRule = Literal["deny", "allow"]
 DEFAULT_SLACK_API = "https://slack.com/api/"
 RESERVED_TOOL_KEYS = ("defaults", "files_root", "extra", "offer_max")  # never names of tools; the last two are planned
 USER_GROUP = re.compile(r"S[A-Z0-9]{8,}")
@@ -31,21 +31,15 @@ def http_address(value: str) -> str:
     return value
 
 
-def sqlite_address(value: str) -> str:
-    """Return a usable database URL. Raise ValueError without repeating a password in it."""
-    sqlite_path(value)
-    return value
-
-
 def person(value: str) -> str:
-    """Return a member of a role. Raise ValueError for a user group: groups are not resolved yet."""
+    """Return a member of a role. Raise ValueError for a user group, which is not supported yet."""
     if USER_GROUP.fullmatch(value):
         raise ValueError("user groups (S…) are not supported in roles yet; list the people's ids (U…)")
     return value
 
 
 def approvers(value: Any) -> Any:
-    """Return who may approve. Raise ValueError for anything but the requester, roles and people."""
+    """Return who may approve. Raise ValueError unless it names the requester, roles or people."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list | tuple) or not all(isinstance(w, str) and APPROVERS.fullmatch(w) for w in words):
         raise ValueError('must be "requester", "role:NAME", or a list of people\'s ids (U…) and roles')
@@ -53,14 +47,14 @@ def approvers(value: Any) -> Any:
 
 
 def servers(value: Any) -> Any:
-    """Return the MCP servers unchanged. Raise ValueError for what is neither a file nor a mapping."""
+    """Return the MCP servers unchanged. Raise ValueError unless they are a path or a mapping."""
     if value is not None and not isinstance(value, str | Path | Mapping):
         raise ValueError("must be the path of an mcp.json, or a mapping of servers")
     return value or None
 
 
 def accepted_by(check: Callable[[str], object]) -> AfterValidator:
-    """Return a validator for text that `check` takes without ValueError."""
+    """Return a validator for text that `check` accepts without a ValueError."""
 
     def validate(value: str) -> str:
         check(value)
@@ -73,11 +67,9 @@ HttpAddress = Annotated[str, AfterValidator(http_address)]
 Schedule = Annotated[str, accepted_by(crontab.parse)]
 Approvers = Annotated[str | tuple[str, ...], BeforeValidator(approvers)]
 Servers = Annotated[Path | dict[str, Any] | None, BeforeValidator(servers)]
-
-
-def upper(value: Any) -> Any:
-    """Return text in capitals, and anything else unchanged."""
-    return value.upper() if isinstance(value, str) else value
+LogLevel = Annotated[
+    Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(lambda v: v.upper() if isinstance(v, str) else v)
+]
 
 
 class Section(BaseModel):
@@ -98,8 +90,10 @@ class ModelConfig(Section):
         None, ge=1024, description="Tokens of a complete request. Not set: 0.85 of the context window."
     )
     system_prompt_file: Path | None = Field(None, description="Text file that replaces the built-in system prompt.")
-    reflection_model: str | None = Field(None, description="Model for summaries and session fields. Not set: the same.")
-    request_timeout_s: float = Field(60, gt=0, le=3600, description="Seconds until a silent request fails.")
+    reflection_model: str | None = Field(
+        None, description="Model for summaries and session fields. Not set: model.name."
+    )
+    request_timeout_s: float = Field(60, gt=0, le=3600, description="Seconds without a response until a request fails.")
 
     @property
     def budget_tokens(self) -> int:
@@ -107,7 +101,7 @@ class ModelConfig(Section):
         return self.context_budget_tokens or int(self.context_window * 0.85)
 
 
-class Budget(Section):
+class BudgetConfig(Section):
     """Shares of the context budget."""
 
     system: float = Field(0.18, gt=0, lt=1, description="Share of the context budget for the system prompt.")
@@ -117,7 +111,7 @@ class Budget(Section):
     output: float = Field(0.13, gt=0, lt=1, description="Share for the reply. All shares together are at most 1.")
 
     @model_validator(mode="after")
-    def _at_most_one(self) -> "Budget":
+    def _at_most_one(self) -> "BudgetConfig":
         total = self.system + self.memory + self.tools + self.history + self.output
         if total > 1.001:
             raise ValueError(f"the shares add up to {total:.2f}; reduce them to at most 1")
@@ -127,40 +121,45 @@ class Budget(Section):
 class SessionConfig(Section):
     max_steps: int = Field(10, ge=1, le=200, description="Model replies in one turn.")
     keep_turns: int = Field(5, ge=1, le=100, description="Newest turns that are never summarized.")
-    budget: Budget = Budget()
+    budget: BudgetConfig = BudgetConfig()
     queue_limit: int = Field(50, ge=1, description="Messages that can wait in one thread.")
     follow_ups: Literal["auto", "all", "mention"] = Field(
         "auto",
         description="Which replies in its threads Hermes answers: auto (a mention is needed only if several people "
         "take part), all, or mention.",
     )
-    turn_timeout_s: float = Field(600, gt=0, description="Seconds of work in one turn; waiting for people is free.")
+    turn_timeout_s: float = Field(
+        600, gt=0, description="Seconds of work in one turn; waiting for people does not count."
+    )
     fields: dict[str, str] = Field({}, description="Facts kept per session: name to description.")
 
 
 class SlackConfig(Section):
-    mode: Literal["socket"] = Field("socket", description="How Slack is connected; Socket Mode is the only way yet.")
+    mode: Literal["socket"] = Field(
+        "socket", description="How Hermes connects to Slack. Only Socket Mode is supported."
+    )
 
 
 class AccessConfig(Section):
-    guests: Deny = Field("deny", description="Whether guests may use Hermes.")
-    external: Deny = Field("deny", description="Whether people of other organizations may use Hermes.")
+    guests: AccessRule = Field("deny", description="Whether guests may use Hermes.")
+    external: AccessRule = Field("deny", description="Whether people of other organizations may use Hermes.")
     users: tuple[str, ...] = Field((), description="Only these user ids may use Hermes. Empty: everybody.")
     channels: tuple[str, ...] = Field((), description="Hermes works only in these channel ids. Empty: everywhere.")
 
 
-class ToolDefaults(Section):
+class ToolDefaultsConfig(Section):
     timeout_s: float = Field(15, gt=0, le=3600, description="Seconds until a tool call times out.")
     retries: int = Field(2, ge=0, le=10, description="Retries of a call that is safe to repeat.")
     result_limit: int = Field(4000, ge=200, description="Characters of a result that the model sees.")
 
 
-class ToolRule(Section):
+class ToolRuleConfig(Section):
     """The rule for one tool. A key that is not set uses the tool's own default."""
 
     risk: Literal["allow", "ask", "deny"] | None = Field(
         None,
-        description="Whether the tool runs, asks or is refused. Not set: tools that read and remember run, others ask.",
+        description="Whether the tool runs, asks or is refused. Not set: `remember` and tools that only read run, the "
+        "others ask.",
     )
     approvers: Approvers = Field(
         "requester", description="Who can approve: requester, role:NAME, or a list of user ids and roles."
@@ -176,9 +175,9 @@ class ToolRule(Section):
 class ToolsConfig(Section):
     """Reserved keys, and rules: every other key below `tools:` is the name of a tool."""
 
-    defaults: ToolDefaults = ToolDefaults()
+    defaults: ToolDefaultsConfig = ToolDefaultsConfig()
     files_root: Path | None = Field(None, description="Folder of the file tools. Not set: files in the data folder.")
-    rules: dict[str, ToolRule] = {}
+    rules: dict[str, ToolRuleConfig] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -190,10 +189,10 @@ class ToolsConfig(Section):
 
 
 class MemoryConfig(Section):
-    recall_limit: int = Field(5, ge=1, le=20, description="Memories used in one turn; never more than 5.")
-    archive_after_days: int = Field(90, ge=1, description="Days without use after which a memory is archived.")
+    recall_limit: int = Field(5, ge=1, le=20, description="Memories used in one turn. Values above 5 mean 5.")
+    archive_after_days: int = Field(90, ge=1, description="Days without use or change until a memory is archived.")
     retention_days: int | None = Field(
-        None, ge=1, description="Days without use or change after which a memory is deleted. Not set: never."
+        None, ge=1, description="Days without use or change until a memory is deleted. Not set: never."
     )
 
 
@@ -251,11 +250,9 @@ class Environment(BaseSettings):
     openai_base_url: HttpAddress | None = Field(None, description="Overrides model.base_url.")
     hermes_model: str | None = Field(None, description="Overrides model.name; `hermes run` needs one of the two.")
     hermes_config: Path | None = Field(None, description="Configuration file. Not set: ./hermes.yaml if it exists.")
-    hermes_database_url: Annotated[str, AfterValidator(sqlite_address)] | None = Field(
+    hermes_database_url: Annotated[str, accepted_by(sqlite_path)] | None = Field(
         None, description="Database. Not set: sqlite+aiosqlite:///<data folder>/hermes.db."
     )
     hermes_data_dir: Path = Field(Path("data"), description="Data folder: database, lock file and files.")
     hermes_http_port: int = Field(8090, ge=0, le=65535, description="Port of health and metrics on 127.0.0.1.")
-    hermes_log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(upper)] = Field(
-        "INFO", description="Lowest level that is logged."
-    )
+    hermes_log_level: LogLevel = Field("INFO", description="Lowest level that is logged.")

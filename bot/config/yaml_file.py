@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from tools.variable_substitution import fill_variables
 
 DOTENV = Path(".env")
-NOT_FILLED = "mcp_servers"  # written inline, its own reader fills it in, because it knows what is secret
+NOT_FILLED = "mcp_servers"  # if inline, `tools.mcp` fills in its variables, because it knows which are secret
 _QUOTED = re.compile(r"(['\"]).*?\1")
 
 
@@ -69,13 +69,13 @@ class ConfigFile:
 
 
 def variables(problems: list[str]) -> tuple[dict[str, str], Path | None]:
-    """Return the environment with the variables of `.env` below it, and the path of `.env` if it can be read."""
-    below: Mapping[str, str | None] = {}
+    """Return the variables of the environment and, with lower precedence, of `.env`; and its path if it is readable."""
+    in_file: Mapping[str, str | None] = {}
     usable = DOTENV.is_file()
     try:
-        below = dotenv_values(DOTENV) if usable else {}
+        in_file = dotenv_values(DOTENV) if usable else {}
     except (OSError, UnicodeDecodeError) as error:
         problems.append(f"{DOTENV}: cannot be read ({type(error).__name__}); it must be UTF-8 lines NAME=value")
         usable = False
-    known = {**{name: value for name, value in below.items() if value is not None}, **os.environ}
+    known = {**{name: value for name, value in in_file.items() if value is not None}, **os.environ}
     return known, DOTENV if usable else None

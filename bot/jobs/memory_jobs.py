@@ -13,22 +13,15 @@ from storage.database import Database, Tx
 from tools.context import Clock
 
 log = logging.getLogger(__name__)
-Step = Callable[[Tx, str, str], int]  # for one team and owner: handles one batch, returns how many
+Batch = Callable[[Tx, str, str], int]  # changes one batch of memories of (team, owner) and returns how many
 
 
 def memory_jobs(db: Database, jobs: JobsConfig, memory: MemoryConfig, now: Clock) -> dict[str, ScheduledJob]:
     """Return the memory jobs by name."""
     zone = zone_of(jobs.timezone)
-
-    async def run_consolidate(stopping: Stopping) -> Report:
-        return await consolidate(db, stopping)
-
-    async def run_prune(stopping: Stopping) -> Report:
-        return await prune(db, memory, now(), stopping)
-
     return {
-        "consolidate": ScheduledJob(parse(jobs.consolidate, zone), run_consolidate),
-        "prune": ScheduledJob(parse(jobs.prune, zone), run_prune),
+        "consolidate": ScheduledJob(parse(jobs.consolidate, zone), lambda stopping: consolidate(db, stopping)),
+        "prune": ScheduledJob(parse(jobs.prune, zone), lambda stopping: prune(db, memory, now(), stopping)),
     }
 
 
@@ -50,16 +43,16 @@ async def prune(db: Database, memory: MemoryConfig, now: float, stopping: Stoppi
     return await _for_each_person(db, {"deleted": delete, "archived": archive}, stopping)
 
 
-async def _for_each_person(db: Database, steps: dict[str, Step], stopping: Stopping) -> Report:
-    """Repeat each step for each person until it finds nothing, and return the counts. A failure skips one person."""
-    report: dict[str, Any] = {"people": 0, "failed": 0, **dict.fromkeys(steps, 0)}
+async def _for_each_person(db: Database, batches: dict[str, Batch], stopping: Stopping) -> Report:
+    """Run each kind of batch for each person until it changes nothing. Return the counts. An error skips one person."""
+    report: dict[str, Any] = {"people": 0, "failed": 0, **dict.fromkeys(batches, 0)}
     for team, owner in await db.read(memories.owners):
         if stopping():
             return {**report, "stopped": True}
         report["people"] += 1
         try:
-            for name, step in steps.items():
-                while (done := await db.write(step, team, owner)) > 0:
+            for name, batch in batches.items():
+                while (done := await db.write(batch, team, owner)) > 0:
                     report[name] += done
         except Exception:
             report["failed"] += 1

@@ -1,7 +1,7 @@
-"""Scheduled work. APScheduler is only a timer; the database decides which occurrence runs, and that it runs once.
+"""Scheduled jobs. APScheduler is only the timer; the database records which occurrence has run, so that each runs once.
 
-If Hermes was not running when a scheduled job was due, the job runs once at the next start, for its newest occurrence.
-A job never runs twice at the same time, and stopping waits for running jobs.
+If Hermes was not running when a job was due, the job runs once at the next start, for its latest occurrence. A job
+never runs twice at the same time. Stopping waits for running jobs.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class ScheduledJob:
 
 
 class CrontabTrigger(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
-    """APScheduler's question for the next time, answered by a crontab. Its own numbers count weekdays from Monday."""
+    """An APScheduler trigger for our crontab. APScheduler's own crontab trigger counts weekdays from Monday."""
 
     def __init__(self, schedule: Crontab) -> None:
         self._schedule = schedule
@@ -70,7 +70,7 @@ class Scheduler:
         )
 
     async def start(self) -> None:
-        """Start the timer, and run at once the minutely jobs and what was missed."""
+        """Start the timer. Run the minutely jobs and the missed jobs immediately."""
         for name in self._minutely:
             self._timer.add_job(self._launch, IntervalTrigger(seconds=self._minute), args=[name], id=name)
             await self._launch(name)
@@ -81,7 +81,7 @@ class Scheduler:
         self._timer.start()
 
     async def stop(self) -> None:
-        """Start no more jobs, and wait for the running ones; they end early."""
+        """Start no more jobs, and wait for the running ones, which end early."""
         self._stopping = True
         if self._timer.running:
             self._timer.shutdown(wait=False)
@@ -89,13 +89,13 @@ class Scheduler:
         await asyncio.gather(*self._tasks.values())
 
     async def _launch(self, name: str) -> None:
-        """Start a job unless it is running, as a task of our own: APScheduler's shutdown would cancel its own."""
+        """Start a job unless it is running, in our own task: APScheduler's shutdown cancels its tasks."""
         if not self._stopping and name not in self._tasks:
             task = self._tasks[name] = asyncio.create_task(self._run(name), name=f"job {name}")
             task.add_done_callback(lambda _: self._tasks.pop(name, None) and None)
 
     async def _ran_before(self, name: str, job: ScheduledJob) -> bool:
-        """Return False if this is the job's first start ever. Its last occurrence is then recorded as not missed."""
+        """Return False at the very first start of the job, and record its last occurrence as not missed."""
         if await self._db.read(job_runs.newest_due, name) is not None:
             return True
         now = self._now()
@@ -114,7 +114,7 @@ class Scheduler:
             log.exception("job failed", extra={"job": name})
 
     async def _run_occurrence(self, name: str, job: ScheduledJob) -> None:
-        """Run the job for its newest occurrence unless that was claimed before, by this process or another."""
+        """Run the job for its latest occurrence, unless this or another process has claimed it."""
         now = self._now()
         due = job.schedule.last(now)
         if due is None or not await self._db.write(job_runs.claim, name, due, now):

@@ -74,7 +74,7 @@ def archive(tx: Tx, team: str, owner: str, now: float, after_days: float) -> int
     Standing memories (`ranking.STANDING`) are archived only when they have ended: they are used without being found.
     """
     since = now - after_days * DAY
-    unused = memories.unused(tx, team, owner, since=since, now=now, but=tuple(STANDING), limit=BATCH)
+    unused = memories.unused(tx, team, owner, since=since, now=now, keep_types=tuple(STANDING), limit=BATCH)
     return memories.archive(tx, team, owner, [m.id for m in unused], actor="prune", now=now)
 
 

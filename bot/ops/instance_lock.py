@@ -1,4 +1,4 @@
-"""One process per SQLite file, by a lock of the kernel: it ends with the process, however that ends."""
+"""Allows one process per SQLite file, by a file lock that the kernel releases when the process ends."""
 
 import fcntl
 import os

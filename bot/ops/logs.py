@@ -16,7 +16,7 @@ NOISY = ("slack_bolt", "slack_sdk", "aiosqlite", "httpx2", "openai", "apschedule
 
 _fields: ContextVar[Mapping[str, object]] = ContextVar("fields", default={})  # noqa: B039 - never changed in place
 
-# Bolt reads SLACK_BOT_TOKEN itself, and logs at every start that it does not need it.
+# Bolt reads SLACK_BOT_TOKEN itself, and logs at every start that it does not need the token.
 IGNORED = ("As you gave `client` as well", "As `installation_store` or `authorize` has been used")
 
 
@@ -55,7 +55,7 @@ class JsonLines(logging.Formatter):
 
 
 def set_up(level: str, secrets: Iterable[str]) -> None:
-    """Log to standard error from now on, at this level, without these secrets."""
+    """Log to standard error at this level, with these secrets hidden."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(secrets))
     logging.basicConfig(level=level, handlers=[handler], force=True)

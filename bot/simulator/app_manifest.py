@@ -1,4 +1,4 @@
-"""The Slack app manifest: where it is, and what it lets the simulated app do."""
+"""The Slack app manifest: where it is, and what it allows the simulated app."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """Notifies waiting tests and open pages that something changed."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -9,7 +10,7 @@ Key = tuple[str, ...]
 
 
 class ChangeNotifier:
-    """Wakes everyone who waits for a change; `count` is the number of changes so far."""
+    """Notifies waiters and queues of changes; `count` is the number of changes so far."""
 
     def __init__(self) -> None:
         self._waiters: set[asyncio.Future[None]] = set()
@@ -40,15 +41,15 @@ class ChangeNotifier:
                     self._waiters.discard(waiter)
         return value
 
-    def subscribe(self) -> "ChangeQueue":
-        """Return a queue of the changes from now on; end it with `unsubscribe`."""
+    @contextmanager
+    def subscription(self) -> Iterator["ChangeQueue"]:
+        """Yield a queue of the changes that happen inside this context."""
         queue = ChangeQueue()
         self._queues.add(queue)
-        return queue
-
-    def unsubscribe(self, queue: "ChangeQueue") -> None:
-        """Stop filling the queue."""
-        self._queues.discard(queue)
+        try:
+            yield queue
+        finally:
+            self._queues.discard(queue)
 
     def close(self) -> None:
         """End every queue."""
@@ -57,7 +58,7 @@ class ChangeNotifier:
 
 
 class ChangeQueue:
-    """Keys of what changed since the last `take`, each once: many pieces of one stream are one change."""
+    """Keys of the objects that changed since the last `take`, each once, even if it changed many times."""
 
     def __init__(self) -> None:
         self._keys: dict[Key, None] = {}
@@ -70,7 +71,7 @@ class ChangeQueue:
         self._ready.set()
 
     def end(self) -> None:
-        """Wake the reader for the last time."""
+        """Wake the reader; there are no further changes."""
         self.ended = True
         self._ready.set()
 

@@ -8,7 +8,7 @@ FOLDER = Path(__file__).parent / "page"
 CONTENT_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src https: data:; base-uri 'none'; frame-ancestors 'none'",
-    "Cache-ControlApi": "no-store",
+    "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
 
@@ -21,19 +21,12 @@ class PageAssets:
 
     def add_routes(self, application: web.Application) -> None:
         """Serve the page at `/` and at every permalink, and its files at `/page/`."""
-        application.router.add_get("/", self._index)
-        application.router.add_get("/archives/{channel}/{message}", self._index)
-        application.router.add_get("/page/{name}", self._file)
+        for path in ("/", "/archives/{channel}/{message}", "/page/{name}"):
+            application.router.add_get(path, self._serve)
 
-    async def _index(self, _: web.Request) -> web.StreamResponse:
-        return self._answer("index.html")
-
-    async def _file(self, request: web.Request) -> web.StreamResponse:
-        name = request.match_info["name"]
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info.get("name", "index.html")
         if name not in self._files:
             raise web.HTTPNotFound
-        return self._answer(name)
-
-    def _answer(self, name: str) -> web.Response:
         content_type = CONTENT_TYPES[Path(name).suffix]
         return web.Response(body=self._files[name], content_type=content_type, charset="utf-8", headers=HEADERS)

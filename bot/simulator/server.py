@@ -24,6 +24,7 @@ from bot.simulator.test_api.control_api import ControlApi
 from bot.simulator.test_api.workspace_reader import WorkspaceReader
 from bot.simulator.traffic_statistics import FirstResponseTimes, traffic
 
+HOST = "127.0.0.1"
 BODY_BYTES = 16 * 1024 * 1024
 # Methods of `Simulator` that the control API offers over HTTP.
 VERBS = (
@@ -36,8 +37,7 @@ VERBS = (
 
 
 class Simulator:
-    """A strict local Slack: `async with Simulator() as sim:`, or `start` and `stop`.
-
+    """A strict local Slack: `async with Simulator() as sim:`.
     What people do (`say`, `click`, `command`, …), what they see (`thread`, `ephemerals`, …) and failures (`fail_next`,
     `switches`, …) are methods and attributes of this object; over HTTP they have the same names under `/control/`.
     """
@@ -47,9 +47,7 @@ class Simulator:
         self.app = parse_manifest(self.settings.manifest or installed_manifest())
         self.switches = Switches()
         self.changes = ChangeNotifier()
-        self.workspace = Workspace(
-            self.settings.team_id, self.app.name, self.settings.clock, self.settings.stream_lifetime
-        )
+        self.workspace = Workspace(self.settings.team_id, self.app.name, self.settings.clock)
         add_default_people_and_channels(self.workspace)
         self.sockets = SocketMode(self.switches, self.changes)
         self._slack = SimulatedSlack(
@@ -58,7 +56,7 @@ class Simulator:
             self.workspace,
             self.switches,
             self.changes,
-            EventPublisher(self.workspace, self.app, self.switches, self.sockets),
+            EventPublisher(self.workspace, self.app, self.switches, self.sockets.send_event),
             FirstResponseTimes(),
         )
         self._faults = Faults()
@@ -93,19 +91,22 @@ class Simulator:
         """Return the base URL for a Slack client, with a slash at the end."""
         return f"{self._slack.base_url}/api/"
 
-    async def start(self) -> Self:
+    async def __aenter__(self) -> Self:
         """Listen, or raise OSError if the port is in use."""
         application = web.Application(client_max_size=BODY_BYTES)
         self._add_routes(application)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, self.settings.host, self.settings.port).start()
+            await web.TCPSite(self._runner, HOST, self.settings.port).start()
         except OSError:
             await self._runner.cleanup()
             raise
-        self._slack.base_url = f"http://{self.settings.host}:{self._runner.addresses[0][1]}"
+        self._slack.base_url = f"http://{HOST}:{self._runner.addresses[0][1]}"
         return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
 
     async def stop(self) -> None:
         """Close every connection and stop listening."""
@@ -114,12 +115,6 @@ class Simulator:
         if self._runner:
             await self._runner.cleanup()
             self._runner = None
-
-    async def __aenter__(self) -> Self:
-        return await self.start()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stop()
 
     async def wait_connected(self, sockets: int = 1, timeout: float = 30.0) -> None:
         """Wait until the app has this many open WebSockets, or raise TimeoutError."""
@@ -135,7 +130,7 @@ class Simulator:
         self.changes.notify("time")
 
     async def age_stream(self, ts: str, seconds: float) -> None:
-        """Make one stream this many seconds older."""
+        """Move the start of one stream this many seconds back."""
         for channel in self.workspace.channels.values():
             message = channel.messages.get(ts)
             if message and message.stream:

@@ -1,4 +1,4 @@
-"""The simulated Slack that Web API methods and gestures work on: its workspace, and who is told about changes."""
+"""The simulated Slack that Web API methods and gestures use: it changes the workspace and reports each change."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

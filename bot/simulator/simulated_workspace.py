@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bot.simulator.rules.slack_limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, TRIGGER_SECONDS
+from bot.simulator.rules.slack_limits import PROCESSING_SECONDS, RESPONSE_URL_SECONDS, STREAM_SECONDS, TRIGGER_SECONDS
 from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_records import (
     AgentSession,
@@ -26,9 +26,9 @@ OTHER_TEAM = "T0OTHER"
 
 
 class Workspace:
-    """One Slack workspace; `clock` returns seconds since 1970, a stream ends after `stream_lifetime` seconds."""
+    """One Slack workspace; `clock` returns seconds since 1970."""
 
-    def __init__(self, team_id: str, bot_name: str, clock: Callable[[], float], stream_lifetime: float) -> None:
+    def __init__(self, team_id: str, bot_name: str, clock: Callable[[], float]) -> None:
         self.team_id = team_id
         self.people: dict[str, Person] = {}
         self.channels: dict[str, Channel] = {}
@@ -43,7 +43,6 @@ class Workspace:
         self.files: dict[str, tuple[Json, bytes]] = {}
         self.groups: dict[str, list[str]] = {}  # members of each user group
         self._clock = clock
-        self._stream_lifetime = stream_lifetime
         self._shift = 0.0
         self._last = 0
         self.add_person(Person(BOT, bot_name, bot_name.capitalize(), team_id, bot_id=BOT_ID))
@@ -61,18 +60,15 @@ class Workspace:
         self._last = max(self._last + 1, int(self.now() * 1_000_000))
         return f"{self._last // 1_000_000}.{self._last % 1_000_000:06d}"
 
-    def add_person(self, person: Person) -> Person:
-        """Add a person; everyone but bots gets a DM with the bot."""
+    def add_person(self, person: Person) -> None:
+        """Add a person, with a DM with the bot unless the person is a bot."""
         self.people[person.id] = person
         if person.bot_id is None:
             self.add_channel(f"D0{person.id[2:]}", "", "im", {person.id, BOT})
-        return person
 
-    def add_channel(self, channel_id: str, name: str, kind: Kind, members: set[str], external: bool = False) -> Channel:
+    def add_channel(self, channel_id: str, name: str, kind: Kind, members: set[str], external: bool = False) -> None:
         """Add a channel with these members."""
-        channel = Channel(channel_id, name, kind, set(members), is_ext_shared=external)
-        self.channels[channel_id] = channel
-        return channel
+        self.channels[channel_id] = Channel(channel_id, name, kind, set(members), is_ext_shared=external)
 
     def person(self, user: str) -> Person:
         """Return the person, or raise SimulatorError `user_not_found`."""
@@ -107,18 +103,17 @@ class Workspace:
     def expire_stream(self, message: Message) -> Message:
         """Return the message, with a stream past its lifetime ended and its session active again (slack.md §2.1)."""
         stream = message.stream
-        if stream and stream.state == "open" and self.now() - stream.started >= self._stream_lifetime:
+        if stream and stream.state == "open" and self.now() - stream.started >= STREAM_SECONDS:
             stream.state = "expired"
             self.set_status(message.channel, message.root, "active")
         return message
 
-    def add_message(self, message: Message) -> Message:
+    def add_message(self, message: Message) -> None:
         """Add a message to its channel and thread."""
         channel = self.channels[message.channel]
         channel.messages[message.ts] = message
         if message.thread_ts and message.thread_ts != message.ts:
             channel.replies.setdefault(message.thread_ts, []).append(message.ts)
-        return message
 
     def remove_message(self, message: Message) -> None:
         """Remove a message from its channel and thread."""
@@ -188,7 +183,7 @@ class Workspace:
         return url
 
     def new_view(self, user: str, content: Json, root_id: str | None = None) -> View:
-        """Give a checked view an id and a hash; this does not show it."""
+        """Return a new view with an id and a hash, which is not shown yet. Check the content first."""
         view_id = f"V0{secrets.token_hex(5).upper()}"
         view = View(view_id, user, content, self.new_hash(), root_id or view_id)
         self.views[view_id] = view

@@ -22,7 +22,7 @@ class SimulatorError(Exception):
 
 
 class RateLimitedError(SimulatorError):
-    """HTTP 429 with `Retry-After`, in whole seconds."""
+    """HTTP 429 with `Retry-After`, in full seconds."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("ratelimited")

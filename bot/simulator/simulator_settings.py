@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -10,14 +10,12 @@ from typing import Any
 class SimulatorSettings:
     """Settings that do not change while a simulator runs; times are in seconds."""
 
-    host: str = "127.0.0.1"
     port: int = 0
-    bot_token: str = field(default="xoxb-simulator")
-    app_token: str = field(default="xapp-simulator")
+    bot_token: str = "xoxb-simulator"  # noqa: S105 - not a secret
+    app_token: str = "xapp-simulator"  # noqa: S105 - not a secret
     manifest: Mapping[str, Any] | None = None  # None: the manifest of Hermes
     team_id: str = "T0SIM"
     team_domain: str = "simulator"
-    stream_lifetime: float = 300.0  # slack.md §2.1: about five minutes from the start
     keep_log: bool = True
     banner: str | None = None  # shown on the page
     tries: tuple[tuple[str, str], ...] = ()  # messages that the page offers as buttons, in English and Chinese

@@ -9,11 +9,6 @@ from bot.simulator.slack_records import Channel, Json, Message, Person, Stream, 
 STREAMING_STATES = {"open": "in_progress", "done": "completed", "stopped": "completed", "expired": "errored"}
 
 
-def stream_text(stream: Stream) -> str:
-    """Return the streamed text, without task cards."""
-    return "".join(text for kind, text in stream.parts if kind == "text")
-
-
 def stream_blocks(stream: Stream) -> list[Json]:
     """Return the streamed content as blocks: text and task cards in order, or one plan with every card."""
     blocks: list[Json] = []
@@ -59,7 +54,7 @@ def message_json(workspace: Workspace, message: Message, with_metadata: bool = F
         if value := getattr(message, key):
             fields[key] = value
     if message.stream:
-        fields["text"] = stream_text(message.stream)
+        fields["text"] = "".join(text for kind, text in message.stream.parts if kind == "text")
         fields["blocks"] = stream_blocks(message.stream) + message.blocks
         fields["streaming_state"] = STREAMING_STATES[message.stream.state]
     if with_metadata and message.metadata:
@@ -101,7 +96,7 @@ def user_json(person: Person, include_locale: bool) -> Json:
         "is_admin": False,
         "is_owner": False,
         "is_restricted": person.is_restricted,
-        "is_ultra_restricted": person.is_ultra_restricted,
+        "is_ultra_restricted": False,
         "is_bot": person.bot_id is not None,
         "is_app_user": False,
         "updated": 0,

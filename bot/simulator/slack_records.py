@@ -19,7 +19,6 @@ class Person:
     tz: str = "Europe/Berlin"
     bot_id: str | None = None
     is_restricted: bool = False
-    is_ultra_restricted: bool = False
     is_stranger: bool = False
 
 
@@ -29,7 +28,6 @@ class Stream:
 
     started: float
     display: str
-    recipient: str | None
     mode: Literal["text", "chunks"] | None = None
     state: Literal["open", "done", "stopped", "expired"] = "open"
     parts: list[tuple[str, Any]] = field(default_factory=list)
@@ -100,7 +98,6 @@ class AgentSession:
     thread_ts: str
     status: str = "active"
     title: str = ""
-    initiator: str | None = None
     expires: float | None = None
     note: str = ""  # free text of assistant.threads.setStatus
 
@@ -118,7 +115,7 @@ class View:
 
 @dataclass
 class Trigger:
-    """A trigger_id: lets the app open one modal for one person, until `expires`, in seconds."""
+    """A trigger_id, with which the app can open one modal for one person, until `expires`, in seconds."""
 
     id: str
     user: str
@@ -128,7 +125,7 @@ class Trigger:
 
 @dataclass
 class ResponseUrl:
-    """A response_url: lets the app answer one gesture a few times, until `expires`, in seconds."""
+    """A response_url, with which the app can answer one gesture a few times, until `expires`, in seconds."""
 
     token: str
     user: str
@@ -137,5 +134,4 @@ class ResponseUrl:
     uses: int = 0
     message_ts: str | None = None
     ephemeral_ts: str | None = None
-    thread_ts: str | None = None
     replies: list[tuple[str, str]] = field(default_factory=list)  # ("message" | "ephemeral", ts)

@@ -19,11 +19,11 @@ class FirstResponseTimes:
         self.seconds: deque[float] = deque(maxlen=KEPT)
 
     def asked(self, channel: str, root: str) -> None:
-        """Note that somebody asked the bot in this thread."""
+        """Record that a person asked the bot in this thread."""
         self._asked.setdefault((channel, root), time.monotonic())
 
     def responded(self, channel: str, root: str) -> None:
-        """Note that the bot shows a status, a stream or a message in this thread."""
+        """Record that the bot shows a status, a stream or a message in this thread."""
         since = self._asked.pop((channel, root), None)
         if since is not None:
             self.seconds.append(time.monotonic() - since)
@@ -32,9 +32,8 @@ class FirstResponseTimes:
 def percentiles(seconds: Iterable[float]) -> dict[str, float]:
     """Return percentiles in milliseconds; empty without measurements."""
     times = sorted(seconds)
-    if not times:
-        return {}
-    return {name: round(1_000 * times[int(part * (len(times) - 1))], 2) for name, part in PERCENTILES}
+    last = len(times) - 1
+    return {name: round(1_000 * times[int(part * last)], 2) for name, part in PERCENTILES} if times else {}
 
 
 def traffic(sockets: SocketMode, first_responses: FirstResponseTimes) -> Json:

@@ -13,7 +13,7 @@ from tests.e2e.slack_with_hermes import ANA, CHO, GENERAL, SlackWithHermes
 # The reply in both languages, by the English sentence; some sentences need an approval first.
 ANSWERS = {
     "What time is it in Tokyo?": ("In Asia/Tokyo it is", "Asia/Tokyo 现在是"),
-    "Give me a long answer": ("It is over.", "结束。"),
+    "Give me a long answer": ("The answer ends.", "结束。"),
     "Remember that I prefer green tea": ("I will remember: I prefer green tea", "我记住了：我喜欢绿茶"),
     "What do you know about me?": ("I prefer green tea", "我喜欢绿茶"),
     "Forget that I prefer green tea": ("It is forgotten.", "已经忘掉了。"),

@@ -4,6 +4,7 @@ import asyncio
 
 from storage import job_runs
 from storage.database import Database, Tx
+from tests.audit_records import job_report
 
 
 async def test_an_occurrence_is_claimed_by_whoever_comes_first(db: Database) -> None:
@@ -35,6 +36,6 @@ async def test_a_report_is_kept_for_the_occurrence_that_finished(db: Database) -
         for due in (100.0, 200.0):
             job_runs.claim(tx, "prune", due, due)
         job_runs.finish(tx, "prune", 100.0, 105.0, {"archived": 3, "people": ["UANA"]})
-        return [job_runs.report(tx, "prune", due) for due in (100.0, 200.0, 300.0)]
+        return [job_report(tx, "prune", due) for due in (100.0, 200.0, 300.0)]
 
     assert await db.write(go) == [{"archived": 3, "people": ["UANA"]}, None, None]

@@ -9,10 +9,10 @@ from bot.memory import search_terms
 from bot.memory.memory_format import content_hash
 from storage import memories
 from storage.database import Database, Tx
-from storage.memory_events import events
 from storage.records import Audience
 from storage.tables import memories as table
 from storage.tables import memory_events
+from tests.audit_records import events
 from tests.storage.stores import BEN, DAY, NOW, keep, note
 
 
@@ -255,7 +255,7 @@ async def test_a_memory_is_unused_if_it_ended_or_was_not_created_updated_or_used
         keep(tx, note("ends later", valid_until=NOW + 1))
         keep(tx, note("of ben", BEN, **old))
         kept = {"since": NOW - 1, "limit": 9}
-        unused = memories.unused(tx, "T1", "UANN", now=NOW, but=["identity"], **kept)
+        unused = memories.unused(tx, "T1", "UANN", now=NOW, keep_types=["identity"], **kept)
         return [m.content for m in unused], [m.content for m in memories.untouched(tx, "T1", "UANN", **kept)]
 
     assert await db.write(go) == (["idle", "ended"], ["idle", "idle identity", "idle and archived"])

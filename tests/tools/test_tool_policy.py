@@ -111,7 +111,7 @@ def test_the_reason_of_a_shortage_counts_who_must_agree_and_who_may() -> None:
     assert shortage(two, "U1") == "approvals needed: 3, people who can approve: 2"
     assert (
         shortage(replace(two, not_requester=True), "U1")
-        == "approvals needed: 3, people who can approve besides the requester: 1"
+        == "approvals needed: 3, people who can approve other than the requester: 1"
     )
 
 

@@ -1,7 +1,7 @@
 """File access confined to one folder: each part of a path is opened relative to its parent, links are not followed.
 
-With openat and O_NOFOLLOW there is no moment between a check and an open in which a folder could be replaced by a
-link. Hard links are treated as files. All functions block: call them in a thread.
+With openat and O_NOFOLLOW, nobody can replace a folder by a link between a check and an open. Hard links are treated
+as files. All functions block: call them in a thread.
 """
 
 import errno
@@ -36,14 +36,15 @@ _MESSAGES = {
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """Return the names in a path below the root, none for the root itself. Raises ToolError for any other path."""
+    """Return the names in a path below the root, none for the root itself. Raise ToolError for any other path."""
     found = tuple(name for name in path.strip().split("/") if name not in ("", "."))
     shown = brief(path)
     if path.strip().startswith("/"):
         raise ToolError("outside", f"{shown} is an absolute path.", suggestion="Give it relative to Hermes's folder.")
     if ".." in found:
         raise ToolError("outside", f"{shown} contains '..'; only paths inside Hermes's folder can be used.")
-    if "\0" in path or len(found) > MAX_PARTS or any(_too_long(name) for name in found):
+    too_long = any(len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES for name in found)
+    if "\0" in path or len(found) > MAX_PARTS or too_long:
         raise ToolError("bad_path", f"{shown} is not a valid path: a part is too long, or there are too many parts.")
     if any(name.startswith(TEMPORARY) for name in found):
         raise ToolError("bad_path", f"Names that begin with {TEMPORARY} are reserved for unfinished writes.")
@@ -64,7 +65,7 @@ def explained_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def open_folder(root: Path, names: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
-    """Open a folder below the root and yield its descriptor. Raises OSError."""
+    """Open a folder below the root and yield its descriptor. Raise OSError."""
     if create:
         root.mkdir(parents=True, exist_ok=True)
     # The root itself may be a link: the configuration names it.
@@ -84,7 +85,7 @@ def open_folder(root: Path, names: tuple[str, ...], *, create: bool = False) -> 
 
 @contextmanager
 def open_subfolder(parent: int, name: str) -> Iterator[int]:
-    """Open a folder inside an open one and yield its descriptor. Raises OSError."""
+    """Open a folder inside an open one and yield its descriptor. Raise OSError."""
     fd = os.open(name, _FOLDER, dir_fd=parent)
     try:
         yield fd
@@ -93,7 +94,7 @@ def open_subfolder(parent: int, name: str) -> Iterator[int]:
 
 
 def read_bytes(parent: int, name: str, limit: int) -> tuple[bytes, int]:
-    """Return at most `limit` bytes of a regular file in an open folder, and its size. Raises OSError, ToolError."""
+    """Return at most `limit` bytes of a regular file in an open folder, and its size. Raise OSError, ToolError."""
     # Checked before, because opening a device can have an effect, and again once it is open.
     _refuse_unless_regular(os.stat(name, dir_fd=parent, follow_symlinks=False), name)
     with os.fdopen(os.open(name, _FILE, dir_fd=parent), "rb", buffering=0) as file:
@@ -108,9 +109,9 @@ def read_bytes(parent: int, name: str, limit: int) -> tuple[bytes, int]:
 
 
 def write_bytes(parent: int, name: str, data: bytes) -> bool:
-    """Replace a file atomically or create it; return whether it is new. It is durable on return.
+    """Create a file or replace it atomically, durably. Return True if it is new.
 
-    Raises OSError, and ToolError if the name belongs to something other than a file.
+    Raise OSError, and ToolError if the name belongs to something other than a file.
     """
     mode = None
     with suppress(FileNotFoundError):
@@ -143,7 +144,3 @@ def _refuse_unless_regular(status: os.stat_result, name: str) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise ToolError("link", f"{shown} is a link; links are not followed.")
     raise ToolError("not_a_file", f"{shown} is neither a file nor a folder.")
-
-
-def _too_long(name: str) -> bool:
-    return len(name.encode(errors="surrogatepass")) > MAX_NAME_BYTES

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ LINE_SHOWN = 200
 
 @dataclass(slots=True)
 class Search:
-    """A search, its matches, and how much of its limits it has used."""
+    """A search, its matches, and what it has used of its limits."""
 
     query: str
     case_sensitive: bool
@@ -32,7 +31,7 @@ class Search:
     deadline: float = field(default_factory=lambda: time.monotonic() + SEARCH_SECONDS)
 
     def run(self, root: Path, names: tuple[str, ...]) -> None:
-        """Search a folder or a file below the root; a missing root has no matches. Raises OSError, ToolError."""
+        """Search a folder or a file below the root; a missing root has no matches. Raise OSError, ToolError."""
         try:
             with confined_paths.open_folder(root, names) as fd:
                 self._search_folder(fd, "/".join(names), len(names))
@@ -47,12 +46,12 @@ class Search:
 
     @property
     def full(self) -> bool:
-        """Whether the number of matches has reached the limit."""
+        """Return True if the number of matches has reached the limit."""
         return len(self.matches) >= self.limit
 
     @property
     def exhausted(self) -> bool:
-        """Whether the search has used its files, bytes or time."""
+        """Return True if the search has reached its limit of files, bytes or time."""
         over = self.files >= SEARCH_FILES or self.searched_bytes >= SEARCH_BYTES
         return over or time.monotonic() > self.deadline
 
@@ -95,7 +94,7 @@ class Search:
                 self._search_folder(inner, f"{where}/{name}" if where else name, depth + 1)
 
     def notes(self) -> list[str]:
-        """Return what the model should know about the completeness of the matches."""
+        """Return notes for the model about the completeness of the matches."""
         notes = [] if self.matches else ["nothing was found"]
         if self.full:
             notes.append("there may be more matches; narrow the search or raise the limit")
@@ -106,14 +105,13 @@ class Search:
         return notes
 
 
-def _names(fd: int) -> Iterator[tuple[str, bool]]:
+def _names(fd: int) -> list[tuple[str, bool]]:
     with os.scandir(fd) as found:
-        entries = [
+        return sorted(
             (entry.name, entry.is_dir(follow_symlinks=False))
             for entry in found
             if not entry.is_symlink() and not entry.name.startswith(confined_paths.TEMPORARY)
-        ]
-    yield from sorted(entries)
+        )
 
 
 def lines_of(text: str) -> list[str]:
@@ -123,7 +121,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def is_binary(data: bytes) -> bool:
-    """Return True if the start of a file contains a NUL byte, as git and grep decide."""
+    """Return True if the start of a file contains a NUL byte, the same rule as in git and grep."""
     return b"\0" in data[:8192]
 
 

@@ -162,10 +162,10 @@ def _entry(entry: "os.DirEntry[str]") -> dict[str, Any]:
 
 def _fitting(lines: list[str]) -> list[str]:
     """Return as many lines as fit into a result, at least one."""
-    room = READ_CHARACTERS
+    remaining = READ_CHARACTERS
     for number, line in enumerate(lines):
-        room -= len(line) + 1
-        if room < 0:
+        remaining -= len(line) + 1
+        if remaining < 0:
             return lines[: max(number, 1)]
     return lines
 

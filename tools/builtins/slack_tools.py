@@ -69,7 +69,7 @@ async def post_message(
     try:
         await _check_place(context, where)
     except ChatError as error:
-        raise _tool_error(error) from None  # before the post: nothing happened
+        raise _tool_error(error) from None  # nothing is posted yet
     try:
         sent = await context.chat.post(Thread(context.thread.team, where, ""), text, key=context.key)
     except ChatError as error:
@@ -78,7 +78,7 @@ async def post_message(
 
 
 async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
-    """Return the display names of authors and mentioned people, as far as Slack returns them."""
+    """Return the display names of authors and mentioned people; without those that Slack does not return."""
     users = {message.user for message in posted if message.user}
     users |= {user for message in posted for user in mentioned_users(message.text)}
     wanted = sorted(users)[:100]
@@ -99,7 +99,7 @@ async def _check_place(context: ToolContext, channel: str) -> None:
         return
     if context.person.guest or context.person.external:
         raise ToolError(
-            "forbidden", "For guests and people from other organisations, Hermes posts only in this conversation."
+            "forbidden", "For guests and people from other organizations, Hermes posts only in this conversation."
         )
     place = await context.chat.place(context.thread.team, channel)
     if place.kind != "public":

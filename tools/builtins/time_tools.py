@@ -1,4 +1,4 @@
-"""The clock tool: date and time in any time zone."""
+"""The time tool: date and time in any time zone."""
 
 import asyncio
 from datetime import UTC, datetime, tzinfo

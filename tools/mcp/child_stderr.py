@@ -1,4 +1,4 @@
-"""The stderr of a stdio server: logged line by line without secrets; its end shows that the server ended."""
+"""The stderr of a stdio server: logged line by line, without secrets. When it closes, the server has ended."""
 
 import asyncio
 import logging
@@ -17,9 +17,9 @@ LOGGED_LINES, WINDOW_S = 200, 10.0  # at most so many lines are logged per windo
 
 
 class StderrPipe(asyncio.Protocol):
-    """A pipe for the child's stderr. `on_end` is called when no process has its write end open.
+    """A pipe for the child's stderr. `on_end` is called when every process has closed its write end.
 
-    `guard` is the process id of the child's guard, which writes it first.
+    `guard` is the process id of the child's guard, which the guard writes before anything else.
     """
 
     def __init__(self, server: str, redactor: Redactor, on_end: Callable[[], None]) -> None:

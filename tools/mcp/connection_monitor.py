@@ -1,4 +1,4 @@
-"""Keeps a connected server's tool list current and notices when it stops answering; the times of a connection."""
+"""Keeps the tool list of a connected server up to date, and detects when the server stops answering."""
 
 import asyncio
 import random
@@ -15,14 +15,14 @@ from tools.backoff import backoff_delay, first_completed
 from tools.mcp.mcp_errors import ListingError, timed_out
 
 MAX_PAGES = 100
-MIN_LISTING_INTERVAL_S = 0.2  # however often a server reports that its list changed
+MIN_LISTING_INTERVAL_S = 0.2  # even if a server reports more changes of its list
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTiming:
-    """Times of a server connection in seconds, and its clock, sleep and jitter (tests pass their own)."""
+    """Times of a server connection, in seconds, and its clock, sleep and jitter (tests pass their own)."""
 
-    first_delay_s: float = 0.2  # before the first reconnection; then doubled
+    first_delay_s: float = 0.2  # before the first reconnection; each further one doubles it
     longest_delay_s: float = 60.0
     stable_s: float = 10.0  # a connection that lasted this long resets the delay
     health_s: float = 30.0  # between health checks of an idle server
@@ -39,13 +39,13 @@ class ConnectionTiming:
         return backoff_delay(failures - 1, self.first_delay_s, self.longest_delay_s, self.jitter)
 
     async def sleep_unless(self, event: asyncio.Event, seconds: float) -> bool:
-        """Sleep until the time is over or the event is set; return whether it is set."""
+        """Sleep until the time is over or the event is set. Return True if it is set."""
         await first_completed(self.sleep(seconds), event.wait())
         return event.is_set()
 
 
 class ConnectionMonitor:
-    """Runs beside the connection's own task while one connection lasts; `run` ends by failing or being cancelled."""
+    """Runs in a task of its own during one connection. `run` ends with an error or by cancellation."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ConnectionMonitor:
         self._changed = changed
 
     async def run(self, first_timeout_s: float) -> None:
-        """List the tools, and again after each change and at each health check. Raises what a failed listing raises."""
+        """List the tools, and again after each change and at each health check. Raise what a failed listing raises."""
         listener = asyncio.create_task(self._listen())
         try:
             await self._list(first_timeout_s)
@@ -115,7 +115,7 @@ class ConnectionMonitor:
 
 
 async def list_all(client: Client) -> list[t.Tool]:
-    """Return all pages of the tool list. Raises ListingError if it does not end."""
+    """Return all pages of the tool list. Raise ListingError if it does not end."""
     tools: list[t.Tool] = []
     cursor: str | None = None
     seen: set[str] = set()

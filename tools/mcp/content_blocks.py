@@ -1,4 +1,4 @@
-"""A server's result as data for the model: text and structure as they are, other content described in words."""
+"""A server's result as data for the model: text and structured content unchanged, other content described."""
 
 from typing import Any
 
@@ -7,26 +7,28 @@ import mcp.types as t
 from tools.mcp.secret_redaction import Redactor
 from tools.tool_definition import ToolError
 
-MAX_BYTES = 8 << 20  # the largest result; over HTTP it is refused while it arrives, over stdio afterwards
-TOO_LARGE = "the reply is over the size limit"  # identifies that refusal after it passed through the SDK
+MAX_BYTES = 8 << 20  # the largest result; a larger one is refused while it arrives (HTTP) or afterwards (stdio)
+TOO_LARGE = "the reply is over the size limit"  # identifies this error after it has passed through the SDK
 MAX_ERROR_CHARS = 2000
 
 
 def read_result(server: str, result: t.CallToolResult, redactor: Redactor) -> Any:
-    """Return JSON-able data without secrets. Raises ToolError with the server's message if the tool failed."""
+    """Return JSON-able data without secrets. Raise ToolError with the server's message if the tool failed."""
     parts = [described(block) for block in result.content]
     text = "\n".join(part for part in parts if part)
     if result.is_error:
         message = redactor.text(text)[:MAX_ERROR_CHARS].strip()
         raise ToolError("tool_failed", message or f"The MCP server {server} reported an error without a message.")
+    if len(text if result.structured_content is None else str(result.structured_content)) > MAX_BYTES:
+        raise too_large(server)
     if result.structured_content is None:
-        _check_size(server, text)
         return redactor.text(text)
-    _check_size(server, str(result.structured_content))
-    # Text blocks beside structured content repeat it for older clients.
-    beside = [part for part, block in zip(parts, result.content, strict=True) if not isinstance(block, t.TextContent)]
+    # Text blocks that come with structured content repeat it for older clients.
+    attachments = [
+        part for part, block in zip(parts, result.content, strict=True) if not isinstance(block, t.TextContent)
+    ]
     structured = without_media(result.structured_content)
-    return redactor.data({"result": structured, "attachments": beside} if beside else structured)
+    return redactor.data({"result": structured, "attachments": attachments} if attachments else structured)
 
 
 def described(block: t.ContentBlock) -> str:
@@ -65,11 +67,6 @@ def too_large(server: str) -> ToolError:
         f"The result of the MCP server {server} is larger than {_size(MAX_BYTES)} and was not accepted.",
         suggestion="Ask for less: a filter, a page, a smaller range.",
     )
-
-
-def _check_size(server: str, text: str) -> None:
-    if len(text) > MAX_BYTES:
-        raise too_large(server)
 
 
 def _not_shown(what: str, mime_type: str | None, base64: str) -> str:

@@ -1,4 +1,4 @@
-"""MCP failures: one line for people, a ToolError for the model, never an exception of the SDK."""
+"""Translates errors of the MCP SDK: into one line for people, or a ToolError for the model."""
 
 import httpx2
 from mcp import MCPError
@@ -34,7 +34,7 @@ def connection_lost(error: BaseException, server: ServerSettings) -> bool:
 
 
 def session_gone(error: BaseException, server: ServerSettings) -> bool:
-    """Return True if an HTTP server has restarted and does not know our session; it did not run the request."""
+    """Return True if an HTTP server has restarted and does not know our session. It did not run the request."""
     refused = isinstance(error, MCPError) and error.code == INVALID_REQUEST and "session" in error.message.lower()
     return refused and server.transport == "http"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # <sys/prctl.h>
 LINUX = sys.platform.startswith("linux")
 POLL_S = 1.0
-GREETING = b"hermes guard "  # and our process id: the first line on stderr, because the SDK does not expose the id
-GRACE_S = 1.5  # between SIGTERM and the end; after 2 s the SDK kills us before we can end the children
+GREETING = b"hermes guard "  # followed by our process id: the first line on stderr. The SDK does not expose the id
+GRACE_S = 1.5  # between SIGTERM and the kill; after 2 s the SDK would kill us before we can end the children
 
 
 def descendants() -> list[int]:
@@ -34,7 +34,7 @@ def descendants() -> list[int]:
 
 def end(*_: object) -> None:
     """Kill all descendants, then our own process group, including this process."""
-    for _round in range(3):  # a process forked meanwhile is found in the next round
+    for _round in range(3):  # a process that is forked during this round is found in the next one
         found = descendants()
         for pid in found:
             with contextlib.suppress(OSError):
@@ -50,7 +50,7 @@ def prctl(option: int, value: int) -> None:
 
 
 def end_with(bot: int) -> None:
-    """End when the bot ends: signalled by the kernel on Linux, by checking once a second elsewhere."""
+    """End when the bot ends. On Linux the kernel sends a signal; elsewhere, check once a second."""
 
     def check(*_: object) -> None:
         if os.getppid() != bot:
@@ -63,14 +63,14 @@ def end_with(bot: int) -> None:
     if LINUX:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)
-        if os.getppid() != bot:  # it ended before we asked
+        if os.getppid() != bot:  # it ended before the signal was requested
             os._exit(1)
     else:
         check()
 
 
 def end_soon(*_: object) -> None:
-    """Give the server a grace period to end (the SDK has signalled the whole group), then end everything."""
+    """Wait a grace period for the server to end (the SDK has signalled the process group), then end everything."""
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, GRACE_S)
 

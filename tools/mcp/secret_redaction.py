@@ -25,7 +25,7 @@ def named_secret(name: str) -> bool:
 
 
 def looks_secret(value: str) -> bool:
-    """Return True if a value looks like a token, whatever its name."""
+    """Return True if a value looks like a token."""
     return bool(_KNOWN_PREFIX.match(value) or _TOKEN_LIKE.match(value))
 
 
@@ -64,12 +64,12 @@ def url_secrets(url: str) -> list[str]:
 
 
 class Redactor:
-    """Replaces the given secrets wherever they occur, including in URL-quoted form."""
+    """Replaces the given secrets, also in URL-quoted form."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         kept = {s for s in secrets if len(s) >= MIN_LENGTH}
         forms = kept | {quote(s, safe="") for s in kept}
-        # Longest first: of a secret that contains another one, no part may be left.
+        # Longest first: a secret may contain a shorter one, and no part of it may remain.
         alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
         self._pattern = re.compile(alternatives) if alternatives else None
 

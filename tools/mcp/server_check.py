@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 
 from tools.mcp.server_hub import ServerHub, ServerStatus
-from tools.mcp.server_settings import McpSettings
+from tools.mcp.server_settings import McpSettings, UnknownServerError
 from tools.tool_definition import Tool
 
 
@@ -19,12 +19,8 @@ class CheckResult:
     withheld: tuple[str, ...] = ()
 
 
-class UnknownServerError(ValueError):
-    """There is no server with this name; the message lists the configured ones."""
-
-
 async def check_servers(settings: McpSettings, server: str | None = None) -> list[CheckResult]:
-    """Connect once to each enabled server, or to the named one, and list its tools. Raises UnknownServerError."""
+    """Connect once to each enabled server, or to the named one, and list its tools. Raise UnknownServerError."""
     chosen = tuple(s for s in settings.servers if server is None or s.name == server)
     if server is not None and not chosen:
         names = ", ".join(s.name for s in settings.servers) or "none"

@@ -1,4 +1,4 @@
-"""One MCP server: a task that owns its connection and reconnects it, and calls from other tasks."""
+"""The connection to one MCP server: its own task connects and reconnects, other tasks call tools."""
 
 import asyncio
 import logging
@@ -26,10 +26,10 @@ CLIENT = t.Implementation(name="hermes", version="1")
 
 
 class ServerConnection:
-    """Connects in its own task, because the SDK's client must be entered and left in the same task.
+    """Connects in its own task, because the SDK's client must be entered and exited in the same task.
 
-    `on_tools` is called when the offered tools change. A server that is down keeps its last tools, so that the prompt
-    stays the same and a call explains why it cannot run.
+    `on_tools` is called when the offered tools change. The tools of a server that is down stay offered, so that the
+    prompt does not change, and a call returns the reason why it cannot run.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ServerConnection:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start to connect; return at once."""
+        """Start to connect; return immediately."""
         self._task = asyncio.create_task(self._run(), name=f"mcp:{self.server.name}")
 
     async def close(self) -> None:
@@ -81,7 +81,7 @@ class ServerConnection:
     # --- calls, from any other task
 
     async def call(self, tool: str, digest: str, arguments: dict[str, Any]) -> Any:
-        """Run a tool as it was offered under that fingerprint; return JSON-able data. Raises only ToolError."""
+        """Run a tool as it was offered under that fingerprint; return JSON-able data. Raise only ToolError."""
         timeout_s = self.server.timeout_s or self._timing.call_timeout_s
         try:
             try:
@@ -113,7 +113,7 @@ class ServerConnection:
 
     async def _connected(self, wait_s: float) -> Client:
         if not self._ready.is_set():
-            self._retry_now.set()  # a call needs the server: do not wait for the end of the pause
+            self._retry_now.set()  # a call needs the server: end the pause before the next attempt
         try:
             async with asyncio.timeout(wait_s):
                 await self._ready.wait()
@@ -145,13 +145,13 @@ class ServerConnection:
             await self._timing.sleep_unless(self._retry_now, self._timing.delay(failures))
 
     async def _attempt(self, report: TransportReport) -> BaseException:
-        """Return why the connection ended; raise only what is meant for this task or the process."""
+        """Connect, and return why the connection ended. Raise only what ends this task or the process."""
         try:
             await self._connect_and_stay(report)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                raise  # this task is being cancelled; otherwise the SDK's transport failed under it
+                raise  # this task is being cancelled; otherwise the SDK's transport failed and cancelled its wait
         except (Exception, BaseExceptionGroup) as error:
             if isinstance(leaf(error), KeyboardInterrupt | SystemExit):
                 raise
@@ -159,7 +159,7 @@ class ServerConnection:
         return MCPError(CONNECTION_CLOSED, "Connection closed")
 
     async def _connect_and_stay(self, report: TransportReport) -> None:
-        """Connect, and stay until the connection breaks or is closed. Raises the error in the SDK's wrapping."""
+        """Connect, and return when the connection breaks or is closed. Raise the error as the SDK wraps it."""
         self._broken.clear()
         monitoring: asyncio.Task[None] | None = None
         try:
@@ -223,7 +223,7 @@ class ServerConnection:
         self.settled.set()
 
     def _break(self) -> None:
-        """Give the connection up; its task makes a new one."""
+        """Drop the connection; its task opens a new one."""
         self._broken.set()
         self._set_not_ready()
 

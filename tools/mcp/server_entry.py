@@ -1,4 +1,4 @@
-"""Reads one server's entry in mcp.json: typed values, variables filled in, problems and unknown keys noted."""
+"""Reads one server's entry in mcp.json: checks types, fills in variables, collects problems and unknown keys."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ _TYPE_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true o
 
 
 class ServerEntry:
-    """A JSON object whose getters always return a usable value and note what was wrong in `problems`.
+    """A JSON object whose getters always return a usable value, and add what is wrong to `problems`.
 
     Problems name keys and types, never values: a value may be a secret. `substituted` collects the values of
     variables whose names look secret.
@@ -31,7 +31,7 @@ class ServerEntry:
         return self._raw.get(key) is not None
 
     def unknown(self) -> list[str]:
-        """Return the keys that no getter asked for."""
+        """Return the keys that no getter has read."""
         return sorted(str(key) for key in self._raw if key not in self._read)
 
     def problem(self, text: str) -> None:

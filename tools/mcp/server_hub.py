@@ -1,4 +1,4 @@
-"""All MCP servers together: starts and closes their connections, reports their tools and which are missing."""
+"""All MCP servers: starts and closes their connections, reports their tools and which servers are not connected."""
 
 import asyncio
 import logging
@@ -31,15 +31,15 @@ class ServerStatus:
 
     @property
     def up(self) -> bool:
-        """The value of `hermes_mcp_up`."""
+        """Return the value of the metric `hermes_mcp_up`."""
         return self.state == "ready"
 
 
 class ServerHub:
     """One connection per enabled server.
 
-    `on_change(server, tools)` is called on the event loop when the tools that a server offers change. A server that is
-    down keeps its tools; a call then says that it is unavailable. `reserved`: names that no MCP tool may have.
+    `on_change(server, tools)` is called on the event loop when the tools that a server offers change. The tools of a
+    server that is down stay offered; a call fails as unavailable. `reserved`: names that no MCP tool may have.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ServerHub:
         self._connections = {s.name: self._connection(s) for s in settings.servers if not s.disabled}
 
     async def start(self) -> None:
-        """Start to connect to all servers at once; wait for none."""
+        """Start to connect to all servers in parallel, and return immediately."""
         # The SDK logs complete messages and httpx2 complete addresses, which may contain secrets.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -99,7 +99,7 @@ class ServerHub:
         ]
 
     async def close(self) -> None:
-        """Close all connections in parallel, within 5 s unless a child resists. Never raises."""
+        """Close all connections in parallel, within 5 s unless a child process does not end. Never raises."""
         await asyncio.gather(*(c.close() for c in self._connections.values()), return_exceptions=True)
 
     def _connection(self, server: ServerSettings) -> ServerConnection:

@@ -1,4 +1,4 @@
-"""Settings of MCP servers: a `{"mcpServers": {…}}` file as other programs use it, or the same in hermes.yaml."""
+"""Settings of MCP servers: a file in the common format `{"mcpServers": {…}}`, or the same in hermes.yaml."""
 
 import json
 import re
@@ -27,6 +27,10 @@ class McpSettingsError(ValueError):
         self.problems = problems
 
 
+class UnknownServerError(ValueError):
+    """There is no server with this name; the message lists the configured ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """One server: either `command` (stdio) or `url` (streamable HTTP) is set. `allow` None: every tool is available.
@@ -47,7 +51,6 @@ class ServerSettings:
     protocol: Literal["auto", "legacy"] = "auto"
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     timeout_s: float | None = None
-    trusted: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -68,7 +71,7 @@ class ServerSettings:
         return f"{parts.scheme}://{host}{port}{parts.path}"
 
     def offers(self, tool: str) -> bool:
-        """Return True if `tools.allow` and `tools.deny` make this tool available; only policy permits a call."""
+        """Return True if `tools.allow` and `tools.deny` offer this tool. Policy decides whether a call may run."""
         allowed = self.allow is None or any(fnmatchcase(tool, pattern) for pattern in self.allow)
         return allowed and not any(fnmatchcase(tool, pattern) for pattern in self.deny)
 
@@ -84,7 +87,7 @@ class McpSettings:
 def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) -> McpSettings:
     """Read a file, or an inline mapping (with or without its "mcpServers" key).
 
-    Raises McpSettingsError with every problem: unreadable file, invalid JSON, wrong types, unset variables, invalid or
+    Raise McpSettingsError with every problem: unreadable file, invalid JSON, wrong types, unset variables, invalid or
     duplicate names. Unknown keys are warnings, because other programs keep theirs in the same file.
     """
     where = source.name if isinstance(source, Path) else "mcp_servers"
@@ -120,22 +123,19 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         raise McpSettingsError([f"{path.name}: is not valid JSON at {place}: {error.msg}"]) from None
     except RecursionError:
         raise McpSettingsError([f"{path.name}: is nested too deeply"]) from None
-    except _DuplicateKeyError as error:
-        raise McpSettingsError([f'{path.name}: the key "{error}" appears twice; remove one']) from None
+    except KeyError as error:
+        raise McpSettingsError([f'{path.name}: the key "{error.args[0]}" appears twice; remove one']) from None
     if not isinstance(raw, Mapping):
         raise McpSettingsError([f'{path.name}: must be an object with "mcpServers"'])
     return raw
 
 
-class _DuplicateKeyError(Exception):
-    """A JSON object has a key twice; the argument is the key."""
-
-
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raise KeyError for a key that it has twice."""
     read: dict[str, Any] = {}
     for key, value in pairs:
         if key in read:
-            raise _DuplicateKeyError(key)
+            raise KeyError(key)
         read[key] = value
     return read
 
@@ -180,7 +180,6 @@ def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerS
         protocol="legacy" if protocol == "legacy" else "auto",
         connect_timeout_s=entry.seconds("connect_timeout_s", CONNECT_TIMEOUT_S) or CONNECT_TIMEOUT_S,
         timeout_s=entry.seconds("timeout_s", None),
-        trusted=entry.flag("trusted"),
         secrets=tuple(dict.fromkeys(found)),
     )
     _check_transport(entry, server)

@@ -21,7 +21,7 @@ MAX_SCHEMA_CHARS = 65_536
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 CallTool = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
-"""(the server's tool, the fingerprint it was offered under, arguments) → data. Raises ToolError."""
+"""(the server's tool, the fingerprint it was offered under, arguments) → data. Raise ToolError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class OfferedTools:
 
 
 class ServerTools:
-    """Reads a server's tool lists and remembers the first definition of each tool while this process runs.
+    """Reads a server's tool lists, and stores the first definition of each tool while this process runs.
 
-    A tool whose definition changes is in quarantine until the old definition is back or the process restarts: a server
-    must not replace a tool that people have come to trust.
+    A tool whose definition changes is in quarantine until the first definition is back or the process restarts: a
+    server must not silently replace a tool that people trust.
     """
 
     def __init__(self, server: ServerSettings, others: Collection[str], reserved: Collection[str]) -> None:
@@ -54,14 +54,14 @@ class ServerTools:
         tools, fingerprints, withheld = [], {}, []
         for tool in unique.values():
             digest = fingerprint(tool)
-            if reason := self._objection(tool, digest):
+            if reason := self._reason_to_withhold(tool, digest):
                 withheld.append(f"{self._redactor.text(tool.name)}: {reason}")
             else:
                 fingerprints[tool.name] = digest
                 tools.append(self._tool(tool, names[tool.name], digest, call))
         return OfferedTools(tuple(sorted(tools, key=lambda tool: tool.name)), fingerprints, tuple(withheld))
 
-    def _objection(self, tool: t.Tool, digest: str) -> str | None:
+    def _reason_to_withhold(self, tool: t.Tool, digest: str) -> str | None:
         if self._first.setdefault(tool.name, digest) != digest:
             return "its definition changed since Hermes started, so it is in quarantine; review it and restart"
         if tool.input_schema.get("type", "object") != "object":
@@ -101,9 +101,9 @@ def effect_of(hints: t.ToolAnnotations) -> Effect:
 
 
 def fingerprint(tool: t.Tool) -> str:
-    """Return a hash of everything by which a model or a person judges a tool; icons and `_meta` do not count."""
-    judged = tool.model_dump(mode="json", exclude={"icons", "meta"}, exclude_none=True)
-    return sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
+    """Return a hash of a tool's definition without icons and `_meta`, which do not affect how it is used."""
+    definition = tool.model_dump(mode="json", exclude={"icons", "meta"}, exclude_none=True)
+    return sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
 
 def visible_description(text: str) -> str:
@@ -120,9 +120,9 @@ def visible_description(text: str) -> str:
 def tool_names(server: str, tools: Iterable[str], others: Collection[str], reserved: Collection[str]) -> dict[str, str]:
     """Return the name of each of a server's tools: `server_tool`, matching ^[a-zA-Z0-9_-]{1,64}$.
 
-    A hash of server and tool ends a name that was cut, that another tool of the server has, that is `reserved` (the
-    built-in tools), or that could also belong to one of the `others` (servers `a` and `a_b`). The names do not depend
-    on which server answers first, so that a stored approval can never apply to another tool.
+    A name ends with a hash of server and tool if it is too long, is taken by another tool of the server, is `reserved`
+    (the built-in tools), or could also belong to one of the `others` (servers `a` and `a_b`). Names do not depend on
+    which server answers first, so that a stored approval never applies to another tool.
     """
     named: dict[str, str] = {}
     taken: set[str] = set()

@@ -29,7 +29,7 @@ HTTP_DELETE_S = 1.0
 
 @dataclass(slots=True)
 class TransportReport:
-    """What one connection attempt shows outside the protocol, and its callbacks."""
+    """Facts about one connection attempt that the protocol does not report, and its callbacks."""
 
     on_exit: Callable[[], None] = lambda: None  # the child ended
     on_closing: Callable[[], None] = lambda: None  # from now on the attempt must not be cancelled
@@ -58,7 +58,7 @@ async def _stdio(server: ServerSettings, report: TransportReport) -> AsyncGenera
     errlog = os.fdopen(write_end, "w")
     try:
         async with stdio_client(parameters, errlog=errlog) as streams:
-            errlog.close()  # only the child has it open now, so that its end closes the pipe
+            errlog.close()  # only the child has it open now, so the pipe closes when the child ends
             try:
                 yield streams
             finally:
@@ -68,16 +68,12 @@ async def _stdio(server: ServerSettings, report: TransportReport) -> AsyncGenera
         with suppress(TimeoutError):
             async with asyncio.timeout(STDERR_END_S):
                 await stderr.ended.wait()
-        _end_guard(stderr)
+        if stderr.guard is not None and not stderr.ended.is_set():
+            # The SDK was interrupted while it ended the child: end the guard, which ends its children.
+            with suppress(OSError):
+                os.kill(stderr.guard, signal.SIGTERM)
         report.last_lines = list(stderr.last_lines)
         stderr.close()
-
-
-def _end_guard(stderr: StderrPipe) -> None:
-    """End a guard that still runs, with its children: the SDK was interrupted while it ended the child."""
-    if stderr.guard is not None and not stderr.ended.is_set():
-        with suppress(OSError):
-            os.kill(stderr.guard, signal.SIGTERM)
 
 
 def _check_command(server: ServerSettings, env: dict[str, str]) -> None:
@@ -97,7 +93,7 @@ async def _http(server: ServerSettings, report: TransportReport) -> AsyncGenerat
             response.stream = _LimitedStream(response.stream)  # the SDK limits each event of an event stream
 
     async def on_request(request: httpx2.Request) -> None:
-        if request.method == "DELETE":  # the SDK ends its session: not worth a long wait
+        if request.method == "DELETE":  # the SDK ends its session: a failure has no effect, so do not wait long
             request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), HTTP_DELETE_S)
 
     # No compression, so that the limit counts the bytes that would be in memory.
@@ -116,7 +112,7 @@ class TooLargeError(httpx2.StreamError):
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """A response body that raises TooLargeError instead of filling the memory."""
+    """A response body that raises TooLargeError beyond the limit."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner

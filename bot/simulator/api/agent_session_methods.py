@@ -23,7 +23,7 @@ def session_thread(slack: SimulatedSlack, args: Arguments) -> tuple[str, str]:
 
 
 def set_status(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Set the status of a thread's session; title and initiator count for a new session only."""
+    """Set the status of a thread's session; title and initiator apply only to a new session."""
     check_custom_author(slack, args)
     channel, thread_ts = session_thread(slack, args)
     status, title, initiator = args.text("status"), args.text("title"), args.maybe("initiator_user_id")
@@ -36,12 +36,12 @@ def set_status(slack: SimulatedSlack, args: Arguments) -> Json:
     is_new = slack.workspace.session(channel, thread_ts) is None
     session = slack.set_session_status(channel, thread_ts, status)
     if is_new:
-        session.title, session.initiator = title, initiator
+        session.title = title
     return session_answer(slack, session)
 
 
 def session_answer(slack: SimulatedSlack, session: AgentSession) -> Json:
-    """Return the session, with a warning if the app would not hear of a stop (slack.md §3.2)."""
+    """Return the session, with a warning if the app does not subscribe to stops (slack.md §3.2)."""
     body: Json = {"status": session.status, "agent_status": session.status, "title": session.title}
     if not slack.events.subscribed(STOPPED):
         warning = "missing_agent_session_stopped_event_subscription"
@@ -64,7 +64,7 @@ def rename_session(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def older_thread(slack: SimulatedSlack, args: Arguments) -> tuple[str, str]:
-    """Return channel and thread_ts of an older call."""
+    """Return channel and thread_ts of a call to the older API."""
     channel = writable_channel(slack, args, "channel_id")
     return channel.id, slack.workspace.thread_root(channel.id, args.text("thread_ts")).ts
 

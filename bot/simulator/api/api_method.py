@@ -21,7 +21,7 @@ MALFORMED = {"blocks": "invalid_blocks_format", "metadata": "invalid_metadata_fo
 
 
 class Arguments(dict[str, Any]):
-    """The arguments of one call, in the types of their names; absent ones and those that are null are not in it."""
+    """The arguments of one call, converted to the types of their names, without absent and null ones."""
 
     def text(self, name: str) -> str:
         """Return a string; empty if absent."""
@@ -38,7 +38,7 @@ class Arguments(dict[str, Any]):
 
 @dataclass(frozen=True)
 class ApiMethod:
-    """One Web API method: its function, the scopes of which it needs one, its rate limit tier and its arguments."""
+    """One Web API method: its function, scopes (it needs one of them), rate limit tier and arguments."""
 
     run: Callable[[SimulatedSlack, Arguments], Json]
     scopes: tuple[str, ...] = ()

@@ -108,18 +108,18 @@ def own_message(slack: SimulatedSlack, args: Arguments, error: str) -> Message:
 
 
 def update_message(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Change a message of the bot; text alone does not change blocks, except those made from markdown_text."""
+    """Change a message of the bot; text only does not change blocks, except those made from markdown_text."""
     message = own_message(slack, args, "cant_update_message")
     if message.stream and message.stream.state == "open":
         raise SimulatorError("streaming_state_conflict")
     if len(args.text("text").encode("utf-8", "replace")) > limits.UPDATE_TEXT_BYTES:
         raise SimulatorError("msg_too_long")
     content, metadata = read_content(args), read_metadata(args)
-    is_text_alone = "blocks" not in args and "text" in args and content["format"] == "mrkdwn"
+    is_text_only = "blocks" not in args and "text" in args and content["format"] == "mrkdwn"
     was_markdown = [block["type"] for block in message.blocks] == ["markdown"]
     with slack.changing(message):
         message.text, message.format = content["text"], content["format"]
-        if not (is_text_alone and message.stream is None and message.blocks and not was_markdown):
+        if not (is_text_only and message.stream is None and message.blocks and not was_markdown):
             message.blocks = content["blocks"]
         if "attachments" in args:
             message.attachments = args.items_of("attachments")

@@ -47,10 +47,10 @@ class Faults:
         effect: bool = False,
         count: int = 1,
     ) -> None:
-        """Let the next `count` calls of `method` (`*` for any) fail.
+        """Make the next `count` calls of `method` (`*` for any) fail.
 
         One of: `error` (the answer is `ok: false`), `status` (429 with `retry_after` seconds, or 5xx), `drop` (the
-        connection is closed), or only `delay` seconds. With `effect` the call does its work and its answer is lost.
+        connection is closed), or only `delay` seconds. With `effect` the call takes effect and its answer is lost.
         """
         self._next[method].extend([Fault(error, status, retry_after, drop, delay, effect)] * count)
 
@@ -62,7 +62,7 @@ class Faults:
         return None
 
     async def clear_faults(self) -> None:
-        """Remove every fault that no call has met yet."""
+        """Remove the faults that no call has used yet."""
         self._next.clear()
 
 

@@ -82,7 +82,7 @@ def page_size(slack: SimulatedSlack, args: Arguments, default: int) -> int:
 
 
 def in_window(args: Arguments, messages: Iterable[Message]) -> list[Message]:
-    """Return the messages between `oldest` and `latest`, which are left out unless `inclusive`."""
+    """Return the messages between `oldest` and `latest`, both excluded unless `inclusive`."""
     oldest, latest = args.maybe("oldest"), args.maybe("latest")
     inclusive = bool(args.get("inclusive"))
 
@@ -112,7 +112,7 @@ def replies(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def history(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Return the messages of the channel itself, newest first."""
+    """Return the top-level messages of the channel, newest first."""
     channel = readable_channel(slack, args, "history")
     messages = reversed([*slack.workspace.top_level(channel.id)])
     return listing(slack, args, in_window(args, messages), 100)
@@ -136,10 +136,9 @@ def channel_members(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def open_dm(slack: SimulatedSlack, args: Arguments) -> Json:
-    users = args.text("users").split(",")
-    if len(users) != 1:
-        raise SimulatorError("users_list_not_supplied" if not users else "not_enough_users")
-    channel = slack.workspace.dm(users[0])
+    if "," in args.text("users"):
+        raise SimulatorError("not_enough_users")
+    channel = slack.workspace.dm(args.text("users"))
     return {"channel": channel_json(channel) if args.get("return_im") else {"id": channel.id}}
 
 

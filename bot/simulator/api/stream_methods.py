@@ -27,11 +27,11 @@ def start_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     if thread_ts is None:
         raise SimulatorError("invalid_thread_ts")
     slack.workspace.thread_root(channel.id, thread_ts)
-    recipient = read_recipient(slack, channel, args)
+    check_recipient(slack, channel, args)
     display = args.text("task_display_mode") or "timeline"
     if display not in DISPLAY_MODES:
         raise SimulatorError("invalid_arguments", "unsupported task_display_mode")
-    stream = Stream(slack.workspace.now(), display, recipient)
+    stream = Stream(slack.workspace.now(), display)
     append_content(stream, args)
     message = Message(channel.id, slack.workspace.next_ts(), BOT, bot_id=BOT_ID, thread_ts=thread_ts, stream=stream)
     slack.set_session_status(channel.id, thread_ts, "processing")
@@ -39,8 +39,8 @@ def start_stream(slack: SimulatedSlack, args: Arguments) -> Json:
     return {"channel": channel.id, "ts": message.ts}
 
 
-def read_recipient(slack: SimulatedSlack, channel: Channel, args: Arguments) -> str | None:
-    """Return the recipient: outside DMs a person of this team is needed, with the team (slack.md §2.1)."""
+def check_recipient(slack: SimulatedSlack, channel: Channel, args: Arguments) -> None:
+    """Raise SimulatorError unless the recipient is a person of this team; DMs need none (slack.md §2.1)."""
     user, team = args.maybe("recipient_user_id"), args.maybe("recipient_team_id")
     if channel.kind != "im" and not user:
         raise SimulatorError("missing_recipient_user_id")
@@ -52,7 +52,6 @@ def read_recipient(slack: SimulatedSlack, channel: Channel, args: Arguments) -> 
             raise SimulatorError("user_not_found")
     if team and team != slack.workspace.team_id:
         raise SimulatorError("team_not_found")
-    return user
 
 
 def open_stream(slack: SimulatedSlack, args: Arguments) -> tuple[Message, Stream]:
@@ -95,7 +94,7 @@ def stop_stream(slack: SimulatedSlack, args: Arguments) -> Json:
 
 
 def append_content(stream: Stream, args: Arguments) -> None:
-    """Add text or chunks; a stream takes only the kind it got first (slack.md §2.2)."""
+    """Add text or chunks; a stream accepts only the kind that it got first (slack.md §2.2)."""
     text = args.text("markdown_text")
     if text and "chunks" in args:
         raise SimulatorError("cannot_provide_both_markdown_text_and_chunks")
@@ -113,7 +112,7 @@ def append_content(stream: Stream, args: Arguments) -> None:
 
 
 def check_chunks(stream: Stream, chunks: list[Any]) -> None:
-    """Raise SimulatorError if one of the chunks is invalid, before any of them is shown."""
+    """Raise SimulatorError if one of the chunks is invalid. Call it before any of them is shown."""
     if not chunks:
         raise SimulatorError("invalid_chunks", "must have at least one chunk")
     problems = [problem for i, chunk in enumerate(chunks) if (problem := chunk_problem(chunk, f"/chunks/{i}"))]

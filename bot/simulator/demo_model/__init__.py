@@ -1,1 +1,1 @@
-"""The demonstration model of `hermes dev`: an endpoint that speaks Chat Completions and answers to keywords."""
+"""The demonstration model of `hermes dev`: a Chat Completions endpoint whose answers depend on keywords."""

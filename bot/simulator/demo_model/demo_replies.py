@@ -1,4 +1,4 @@
-"""What the demonstration model says and calls: it looks for keywords in the text, in English and Chinese. Pure."""
+"""The replies and tool calls of the demonstration model, chosen by keywords in English and Chinese. Pure."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.simulator.demo_model.demo_request import DemoRequest, ToolResult, json_object
 
-# Sentences to try, in English and Chinese: the page shows them as buttons. Each works after the ones before it.
+# Messages to try, in English and Chinese: the page shows them as buttons. Each one needs the messages before it.
 TRIES = (
     ("What time is it in Tokyo?", "现在东京几点？"),
     ("Give me a long answer", "给我一个长的回答"),
@@ -36,9 +36,9 @@ LONG_ANSWER = (
     "Here is a longer answer, so that you can watch it arrive piece by piece.\n\n"
     "**A message comes in.** Hermes stores it before it confirms it to Slack, so that a crash loses nothing. Then it "
     "sends the thread, your memories and the tools to a model, and the answer streams back as you see it now.\n\n"
-    "**The model calls a tool.** A tool that only reads runs at once. A tool that changes something waits: buttons "
+    "**The model calls a tool.** A tool that only reads runs immediately. A tool that changes something waits: buttons "
     "appear with the exact arguments, and nothing runs before somebody approves.\n\n"
-    "**It is over.** The answer is complete here and in the database.",
+    "**The answer ends.** It is complete here and in the database.",
     "下面是一段较长的回答，您可以看着它一点一点地出现。\n\n**消息来了。**Hermes 先保存消息，再向 Slack 确认，所以崩溃也"
     "不会丢失。然后它把消息列、您的记忆和工具交给模型，回答就像现在这样流式返回。\n\n**模型调用工具。**只读的工具立即"
     "运行；会改变东西的工具要等待：按钮旁写明准确的参数，没有人批准就不会执行。\n\n**结束。**回答在这里和数据库里都是完整的。",
@@ -46,7 +46,7 @@ LONG_ANSWER = (
 ERRORS = {
     "denied": ("All right, that was denied, so I did not do it.", "好的，这已被拒绝，所以我没有做。"),
     "awaiting_approval": ("Still waiting for an approval.", "正在等人批准。"),
-    "unknown": ("I cannot tell whether it had its effect.", "我无法确定它是否已经生效。"),
+    "unknown": ("I don't know whether it took effect.", "我无法确定它是否已经生效。"),
 }
 FORGET = (" forget ", "忘")
 ABOUT = (
@@ -59,7 +59,7 @@ DONE = {
     "post_message": ("It is posted in <#{channel}>.", "已发到 <#{channel}>。"),
     "write_file": ("`{path}` is written.", "`{path}` 已写入。"),
 }
-LISTS = {  # the key of the list in the data, one line of it, and what is said without any
+LISTS = {  # the key of the list in the data, the format of an item, and the text for an empty list
     "recall": ("", "{content}", ("I know nothing about that yet.", "这方面我还什么都不知道。")),
     "list_directory": ("entries", "`{name}`", ("There is nothing in the folder yet.", "文件夹是空的。")),
     "search_files": ("matches", "`{path}`: {text}", ("No file mentions that.", "没有文件提到它。")),
@@ -83,11 +83,11 @@ def reply_to(request: DemoRequest) -> DemoReply:
         return _act(request)
     if forget := _forget_found(request):
         return forget
-    told = "\n\n".join(_in_words(result, request) for result in request.results)
+    report = "\n\n".join(_in_words(result, request) for result in request.results)
     if not request.is_new_text:
-        return DemoReply(told)
+        return DemoReply(report)
     more = _act(request)
-    return DemoReply(f"{told}\n\n{more.text}", more.calls)
+    return DemoReply(f"{report}\n\n{more.text}", more.calls)
 
 
 def _act(request: DemoRequest) -> DemoReply:
@@ -108,7 +108,7 @@ def _has(request: DemoRequest, keywords: tuple[str, ...]) -> bool:
 
 
 def _after(text: str, *keywords: str) -> str:
-    """Return what follows the first of the keywords that the text has."""
+    """Return the text after the first keyword that it contains."""
     found = next((word for word in keywords if word in text.lower()), None)
     return text[text.lower().index(found) + len(found) :].strip(" ,:，：。.") if found else ""
 
@@ -173,7 +173,7 @@ def _read_or_list(request: DemoRequest) -> DemoReply:
     return _call(request, "read_file", {"path": path[0]}) if path else _call(request, "list_directory", {})
 
 
-# The first action of which the text has a keyword; any text has the empty one.
+# The first action with a keyword in the text is taken; the empty keyword is in every text.
 ACTIONS: tuple[tuple[tuple[str, ...], Callable[[DemoRequest], DemoReply]], ...] = (
     (FORGET, lambda r: _call(r, "recall", {"query": _after(r.text, "forget that", "forget", "忘掉", "忘")})),
     ((" know about me ", " do you remember ", "关于我", "记得我"), lambda r: _call(r, "recall", {"query": r.text})),
@@ -209,7 +209,7 @@ def _in_words(result: ToolResult, request: DemoRequest) -> str:
             return (
                 "\n- ".join([request.say("I found:", "我找到了："), *lines[-15:]]) if lines else request.say(*nothing)
             )
-    except (KeyError, TypeError, ValueError):  # another result than usual
+    except (KeyError, TypeError, ValueError):  # not the usual form of this tool's result
         pass
     return request.say(f"`{result.tool}` returned:\n", f"`{result.tool}` 返回：\n") + _quote(result.data)
 

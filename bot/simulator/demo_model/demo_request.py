@@ -1,4 +1,4 @@
-"""What the demonstration model reads from a Chat Completions request: newest text, memories, tools, results. Pure."""
+"""Parses a Chat Completions request for the demonstration model: newest text, memories, tools, results. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -29,15 +29,10 @@ class DemoRequest:
     is_new_text: bool
     wants_json: bool
 
-    @property
-    def is_chinese(self) -> bool:
-        """Return True if the text is Chinese; names and paths in it may be Latin."""
-        chinese = sum("\u3400" <= c <= "\u9fff" for c in self.text)
-        return chinese > sum(word.isascii() for word in self.text.split())
-
     def say(self, english: str, chinese: str) -> str:
-        """Return the sentence in the language of the text."""
-        return chinese if self.is_chinese else english
+        """Return the sentence in the language of the text. Names and paths in a Chinese text may be Latin."""
+        characters = sum("\u3400" <= c <= "\u9fff" for c in self.text)
+        return chinese if characters > sum(word.isascii() for word in self.text.split()) else english
 
 
 def parse_request(body: Mapping[str, Any]) -> DemoRequest:
@@ -75,9 +70,9 @@ def _result(message: Message, calls: Mapping[str, Mapping[str, Any]]) -> ToolRes
     if function.get("name") == "approval_result":  # the result of an earlier call, which waited for an approval
         function = calls.get(arguments.get("call", ""), function)
         arguments = json_object(function.get("arguments"))
-    told = json_object(_text(message))
-    error = {} if told.get("ok", True) else {"code": "", "message": "", **told.get("error", {})}
-    return ToolResult(str(function.get("name", "")), arguments, told.get("data", _text(message)), error)
+    result = json_object(_text(message))
+    error = {} if result.get("ok", True) else {"code": "", "message": "", **result.get("error", {})}
+    return ToolResult(str(function.get("name", "")), arguments, result.get("data", _text(message)), error)
 
 
 def json_object(text: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Which events the app receives: what it subscribed to, from channels where the bot is a member (slack.md §5.3)."""
 
 import random
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from bot.simulator.app_manifest import InstalledApp
 from bot.simulator.events.slack_payloads import SUBSCRIPTIONS, app_mention, event_callback
@@ -11,30 +12,25 @@ from bot.simulator.slack_json import message_json
 from bot.simulator.slack_records import Json, Message
 
 
-class EventTransport(Protocol):
-    """Delivers events to the app."""
-
-    def send_event(self, body: Json) -> Any:
-        """Deliver one event at least once."""
-
-
 class EventPublisher:
-    """Sends an event for each change of a message."""
+    """Sends an event for each change of a message. `send(body)` delivers one event to the app."""
 
-    def __init__(self, workspace: Workspace, app: InstalledApp, switches: Switches, transport: EventTransport) -> None:
+    def __init__(
+        self, workspace: Workspace, app: InstalledApp, switches: Switches, send: Callable[[Json], Any]
+    ) -> None:
         self._workspace = workspace
         self._app = app
         self._switches = switches
-        self._transport = transport
+        self._send = send
 
     def publish(self, event: Json, channel: str | None = None) -> Json:
-        """Send an event without looking at subscriptions, and return its body; sent twice if the switch says so."""
+        """Send an event, whatever the app subscribes to, and return its body. The switch may send it twice."""
         found = self._workspace.channels.get(channel or "")
         external = found is not None and found.is_ext_shared
         body = event_callback(event, self._workspace.team_id, self._workspace.now(), external)
-        self._transport.send_event(body)
+        self._send(body)
         if self._switches.duplicate_events and random.random() < self._switches.duplicate_events:  # noqa: S311 -- no secret
-            self._transport.send_event(body)
+            self._send(body)
         return body
 
     def subscribed(self, name: str) -> bool:

@@ -51,7 +51,7 @@ class SocketConnection:
 
 
 class SocketMode:
-    """Sends envelopes over the open WebSockets, and events again until they are acknowledged."""
+    """Sends envelopes over the open WebSockets, and repeats events until they are acknowledged."""
 
     def __init__(self, switches: Switches, changes: ChangeNotifier) -> None:
         self._switches = switches
@@ -137,7 +137,7 @@ class SocketMode:
         self._changes.notify("acks")
 
     def send_event(self, body: Json) -> Envelope:
-        """Send an event; without an acknowledgement it is sent again as the switches say, then given up."""
+        """Send an event; without an acknowledgement, repeat it as the switches say, then give it up."""
         loop = asyncio.get_running_loop()
         envelope = Envelope("events_api", body, loop.create_future())
         self._pending[envelope.id] = envelope
@@ -159,7 +159,7 @@ class SocketMode:
         return await envelope.acked
 
     def _attempt(self, envelope: Envelope) -> None:
-        """Send one attempt; without an open WebSocket it fails at once."""
+        """Send one attempt; without an open WebSocket it fails immediately."""
         connection = self._next_connection()
         loop = asyncio.get_running_loop()
         if connection is None:
@@ -193,7 +193,7 @@ class SocketMode:
         envelope.timer = asyncio.get_running_loop().call_later(delay, self._attempt, envelope)
 
     def _next_connection(self) -> SocketConnection | None:
-        """Return an open connection, each in turn, or None (slack.md §1.3)."""
+        """Return the next open connection in rotation, or None (slack.md §1.3)."""
         connections = [connection for connection in self._connections if not connection.socket.closed]
         if not connections or self._switches.silent_sockets:
             return None

@@ -39,7 +39,7 @@ class InteractionGestures:
         """Click a button of a message, or choose the option `value` of a menu.
 
         Wait for the acknowledgement, then up to `timeout` seconds for `answers` answers through the response_url. With
-        `stale` the element may be missing: the person's screen still showed it.
+        `stale` the message may lack the element: the person still sees an older version.
         """
         target = find_target(self._workspace, user, message_ts)
         try:
@@ -51,7 +51,6 @@ class InteractionGestures:
         url = self._workspace.new_response_url(
             user,
             target.channel.id,
-            thread_ts=target.thread_ts,
             message_ts=message_ts if target.message else None,
             ephemeral_ts=None if target.message else message_ts,
         )
@@ -130,13 +129,13 @@ class InteractionGestures:
         view = self._top_view(user)
         state = {"state": {"values": view_values(view.content, values or {})}}
         payload = {"view": view_json(self._workspace, view) | state, "response_urls": []}
-        result = await self._send_view("view_submission", user, payload, wants_answer=True)
+        result = await self._send_view("view_submission", user, payload)
         if result.acked:
             self._apply_response_action(user, view, result.payload)
         return result
 
     async def close_view(self, user: str) -> GestureResult:
-        """Close the top modal; the app is told if the view says `notify_on_close`."""
+        """Close the top modal; the app is notified if the view has `notify_on_close`."""
         view = self._top_view(user)
         self._workspace.modals[user].remove(view)
         self._slack.changes.notify("view", user, view.id)
@@ -186,10 +185,10 @@ class InteractionGestures:
             stack.remove(view)
         self._slack.changes.notify("view", user, view.id)
 
-    async def _send_view(self, kind: str, user: str, payload: Json, *, wants_answer: bool = False) -> GestureResult:
+    async def _send_view(self, kind: str, user: str, payload: Json) -> GestureResult:
         payload = interaction(kind, self._workspace.person(user), self._team) | payload
         payload["trigger_id"] = self._workspace.new_trigger(user).id
-        answer = await self._sockets.send_gesture("interactive", payload, wants_answer)
+        answer = await self._sockets.send_gesture("interactive", payload, wants_answer=kind == "view_submission")
         return GestureResult(answer is not None, answer or {})
 
     async def _send(self, kind: str, payload: Json, url: ResponseUrl, wanted: tuple[int, float]) -> GestureResult:

@@ -70,14 +70,14 @@ class MessageGestures:
         return self._post(Message(channel, ts, user, text, bot_id=person.bot_id, thread_ts=thread_ts, subtype=subtype))
 
     async def edit(self, user: str, channel: str, ts: str, text: str) -> None:
-        """Change one's own message; a new mention in it sends `app_mention` as well."""
+        """Change a message of this person; a new mention in it sends `app_mention` as well."""
         message = self._own(user, channel, ts)
         with self._slack.changing(message):
             message.text = self._encoded(user, text)
             message.edited = {"user": user, "ts": self._workspace.next_ts()}
 
     async def delete(self, user: str, channel: str, ts: str) -> None:
-        """Delete one's own message; the root of a thread with replies becomes a tombstone."""
+        """Delete a message of this person; the root of a thread with replies becomes a tombstone."""
         message = self._own(user, channel, ts)
         if not self._workspace.channel(channel).replies.get(ts):
             self._slack.remove(message)
@@ -93,7 +93,7 @@ class MessageGestures:
             message.attachments = [*message.attachments, {"from_url": url, "title": title, "id": 1}]
 
     async def join(self, user: str, channel: str) -> None:
-        """Let someone, perhaps the bot, join a channel."""
+        """Add a person or the bot to a channel."""
         where = self._workspace.channel(channel)
         self._workspace.person(user)
         where.members.add(user)
@@ -103,7 +103,7 @@ class MessageGestures:
         self._member_event("member_joined_channel", where, user)
 
     async def leave(self, user: str, channel: str) -> None:
-        """Let someone, perhaps the bot, leave a channel."""
+        """Remove a person or the bot from a channel."""
         where = self._workspace.channel(channel)
         text = f"<@{user}> has left the channel"
         self._post(Message(channel, self._workspace.next_ts(), user, text, subtype="channel_leave"))
@@ -118,7 +118,7 @@ class MessageGestures:
         return str(self._slack.events.publish(event, channel if isinstance(channel, str) else None)["event_id"])
 
     def _encoded(self, user: str, text: str) -> str:
-        """Return typed text as Slack encodes it; a person can name the channels that they can see."""
+        """Return typed text as Slack encodes it. A person can link to the channels that they can see."""
         people = {person.name.lower(): person.id for person in self._workspace.people.values()}
         seen = [c for c in self._workspace.channels.values() if c.name and (c.kind == "channel" or user in c.members)]
         return encode_typed_text(text, people, {channel.name: channel.id for channel in seen})
@@ -136,14 +136,9 @@ class MessageGestures:
     def _member_event(self, kind: str, where: Channel, user: str) -> None:
         if not self._slack.events.subscribed(kind):
             return
-        event = {
-            "type": kind,
-            "user": user,
-            "channel": where.id,
-            "channel_type": "C" if where.kind == "channel" else "G",
-        }
-        more = {"team": self._workspace.person(user).team_id, "event_ts": self._workspace.next_ts()}
-        self._slack.events.publish({**event, **more}, where.id)
+        channel = {"channel": where.id, "channel_type": "C" if where.kind == "channel" else "G"}
+        person = {"user": user, "team": self._workspace.person(user).team_id}
+        self._slack.events.publish({"type": kind, **channel, **person, "event_ts": self._workspace.next_ts()}, where.id)
 
     def _upload(self, user: str, file: Json) -> Json:
         content = base64.b64decode(file["base64"]) if "base64" in file else str(file.get("content", "")).encode()

@@ -29,7 +29,7 @@ TITLE = TextRule("title", limits.CHUNK_TEXT, required=True)
 
 
 def check_section(found: BlockProblems, block: Json, at: str) -> None:
-    """Check that there is a text or fields, and the element beside them."""
+    """Check that there is a text or fields, and the accessory."""
     if block.get("text") is None and block.get("fields") is None:
         found.add("missing required field: text", at)
     if block.get("fields") is not None:

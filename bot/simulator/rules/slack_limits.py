@@ -5,13 +5,14 @@ TEXT = 40_000  # §4.3: longer text is cut
 UPDATE_TEXT_BYTES = 4_000  # §2.4: chat.update answers msg_too_long
 MARKDOWN_TEXT = 12_000  # §4.3, §2.1
 MARKDOWN_BLOCKS = 12_000  # §4.1: sum over all markdown blocks of a payload
-STREAM_TEXT = 12_000  # §2.1, §4.1: of a whole streamed message; msg_too_long beyond
+STREAM_TEXT = 12_000  # §2.1, §4.1: of a complete streamed message; msg_too_long beyond
 MESSAGE_BLOCKS = 50  # §4.1
 VIEW_BLOCKS = 100  # §4.1
 VIEW_STACK = 3  # §4.2
 BLOCKS_TEXT = 13_200  # §4.3: msg_blocks_too_long
 
 # Streams and agent sessions
+STREAM_SECONDS = 300.0  # §2.1: about five minutes from its start
 CHUNK_TEXT = 256  # §2.2: ids and titles of task and plan updates, and their texts
 CHUNK_BLOCKS = 50  # §2.2
 SESSION_TITLE = 200  # §3.1

@@ -9,7 +9,6 @@ BROADCAST = re.compile(r"(?<![\w@<])@(channel|here|everyone)\b")
 USER_NAME = re.compile(r"(?<![\w@<.])@([A-Za-z][\w-]*)")
 CHANNEL_NAME = re.compile(r"(?<![\w#&<./])#([a-z0-9][a-z0-9_-]*)")
 LINK = re.compile(r"https?://[^\s<>|]*[^\s<>|.,;:!?)\]}'\"]")
-NO_NAMES: Mapping[str, str] = {}
 
 
 def escaped(text: str) -> str:
@@ -17,7 +16,7 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def encode_typed_text(typed: str, users: Mapping[str, str], channels: Mapping[str, str] = NO_NAMES) -> str:
+def encode_typed_text(typed: str, users: Mapping[str, str], channels: Mapping[str, str]) -> str:
     """Return the text of the event; the mappings lead from lower-case names to ids. Code is only escaped."""
     parts = CODE.split(typed)
     return "".join(escaped(part) if i % 2 else _encode(part, users, channels) for i, part in enumerate(parts))

@@ -3,12 +3,12 @@
 import asyncio
 import dataclasses
 import json
+from contextlib import suppress
 
 from aiohttp import web
 
 from bot.simulator.people.visible_messages import visible_ephemeral, visible_message
 from bot.simulator.simulated_slack import SimulatedSlack
-from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import view_json
 from bot.simulator.slack_records import Json
 
@@ -20,8 +20,7 @@ async def stream_changes(request: web.Request, slack: SimulatedSlack) -> web.Str
     """Serve one page until it disconnects."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
     await response.prepare(request)
-    queue = slack.changes.subscribe()
-    try:
+    with suppress(ConnectionError), slack.changes.subscription() as queue:
         await response.write(b": connected\n\n")
         while not queue.ended:
             try:
@@ -33,10 +32,6 @@ async def stream_changes(request: web.Request, slack: SimulatedSlack) -> web.Str
             if frames:
                 await response.write(f"data: {json.dumps(frames)}\n\n".encode())
                 await asyncio.sleep(PAUSE)
-    except ConnectionError:
-        return response
-    finally:
-        slack.changes.unsubscribe(queue)
     return response
 
 
@@ -44,7 +39,9 @@ def current_state(slack: SimulatedSlack, kind: str, first: str = "", second: str
     """Return the changed object as it is now; None for what the page does not show."""
     match kind:
         case "message":
-            return {"kind": kind, "channel": first, "ts": second, "message": _message(slack, first, second)}
+            posted = slack.workspace.channel(first).messages.get(second)
+            message = dataclasses.asdict(visible_message(slack.workspace, posted)) if posted else None
+            return {"kind": kind, "channel": first, "ts": second, "message": message}
         case "ephemeral":
             found = slack.workspace.ephemerals.get(second)
             message = dataclasses.asdict(visible_ephemeral(found)) if found else None
@@ -60,10 +57,3 @@ def current_state(slack: SimulatedSlack, kind: str, first: str = "", second: str
         case "prompts":
             return {"kind": kind, "channel": first}
     return None
-
-
-def _message(slack: SimulatedSlack, channel: str, ts: str) -> Json | None:
-    try:
-        return dataclasses.asdict(visible_message(slack.workspace, slack.workspace.message(channel, ts)))
-    except SimulatorError:
-        return None

@@ -1,6 +1,8 @@
 """The control API: everything a test or the page does with a simulator, over HTTP and JSON (slack.md §7)."""
 
+import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -17,7 +19,7 @@ from bot.simulator.test_api.change_feed import stream_changes
 
 LONGEST_WAIT = 60.0  # seconds
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ALL_INTERFACES = "0.0.0.0"  # noqa: S104 -- only if the person chose it
+to_json = functools.partial(json.dumps, default=vars)  # `vars`: records are objects of their fields
 
 
 class ControlApi:
@@ -63,21 +65,19 @@ class ControlApi:
     async def wait(self, since: int = 0, timeout: float = 30.0) -> int:
         """Return the number of changes once it exceeds `since`, or after `timeout` seconds."""
         changes = self._slack.changes
-        try:
+        with contextlib.suppress(TimeoutError):
             await changes.until(lambda: changes.count > since, min(timeout, LONGEST_WAIT))
-        except TimeoutError:
-            return changes.count
         return changes.count
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         try:
             self._check_host(request)
-            if request.content_type != "application/json":  # which other web sites cannot send without being asked
+            if request.content_type != "application/json":  # other web sites cannot send it without CORS permission
                 raise SimulatorError("invalid_arguments", "send application/json")
             result = await self._call(request.match_info["verb"], await read_json_object(request))
         except SimulatorError as error:
             return web.json_response({"ok": False, "error": error.code, "messages": error.messages}, status=400)
-        return web.json_response({"ok": True, "result": result}, dumps=_dumps)
+        return web.json_response({"ok": True, "result": result}, dumps=to_json)
 
     async def _call(self, name: str, arguments: Json) -> Any:
         verb = self._verbs.get(name)
@@ -91,9 +91,9 @@ class ControlApi:
         return await result if inspect.isawaitable(result) else result
 
     def _check_host(self, request: web.Request) -> None:
-        """Refuse other host names: a web site may let its own name lead to this machine (DNS rebinding)."""
+        """Refuse other host names: a web site may resolve its own name to this machine (DNS rebinding)."""
         host = (request.url.host or "").lower()
-        if host not in {*LOOPBACK, self._slack.settings.host} and self._slack.settings.host != ALL_INTERFACES:
+        if host not in LOOPBACK:
             raise SimulatorError("wrong_host", host)
 
     async def _feed(self, request: web.Request) -> web.StreamResponse:
@@ -102,16 +102,3 @@ class ControlApi:
         except SimulatorError as error:
             raise web.HTTPForbidden(text=str(error)) from None
         return await stream_changes(request, self._slack)
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, default=_json_form)
-
-
-def _json_form(value: Any) -> Any:
-    """Return a record as an object, a set as a list."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,4 +1,4 @@
-"""What a test or the page may read."""
+"""What tests and the page can read."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -29,7 +29,7 @@ class WorkspaceReader:
         return visible_message(self._workspace, self._workspace.message(channel, ts))
 
     def messages(self, channel: str) -> list[VisibleMessage]:
-        """Return the messages of the channel itself, oldest first."""
+        """Return the top-level messages of the channel, oldest first."""
         return [visible_message(self._workspace, message) for message in self._workspace.top_level(channel)]
 
     def ephemerals(self, user: str, channel: str | None = None) -> list[VisibleMessage]:

@@ -36,7 +36,7 @@ def upgrade() -> None:
         for column in columns:
             op.drop_column(table, column.name)
     op.drop_index('ix_deliveries_owed', 'deliveries')
-    # A foreign key keeps SQLite from dropping this one in place. No table refers to deliveries, so it may be rebuilt.
+    # SQLite cannot drop a column with a foreign key in place. No table refers to deliveries, so it may be rebuilt.
     with op.batch_alter_table('deliveries') as batch_op:
         batch_op.drop_constraint('fk_deliveries_approval', type_='foreignkey')
         batch_op.drop_column('approval')

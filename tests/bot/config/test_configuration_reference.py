@@ -19,7 +19,7 @@ def test_every_key_and_variable_is_described_in_sentences() -> None:
 
 def test_a_row_shows_type_limits_and_default() -> None:
     rows = {k.name: k for k in file_keys()}
-    assert (rows["session.max_steps"].type, rows["session.max_steps"].default) == ("whole number from 1 to 200", "`10`")
+    assert (rows["session.max_steps"].type, rows["session.max_steps"].default) == ("integer from 1 to 200", "`10`")
     assert (rows["access.guests"].type, rows["access.guests"].default) == ("`deny`, `allow`", "`deny`")
     assert (rows["tools.TOOL.approvers"].type, rows["tools.TOOL.quorum"].default) == ("text or list of text", "`1`")
     assert (rows["mcp_servers"].type, rows["mcp_servers"].default) == ("path or mapping", "–")

@@ -13,8 +13,8 @@ from bot.jobs.memory_jobs import memory_jobs
 from bot.jobs.scheduler import Report
 from storage import memories
 from storage.database import Database, Tx
-from storage.memory_events import events
 from storage.records import Audience
+from tests.audit_records import events
 from tests.storage.stores import ANN, BEN, DAY, keep, note, store
 
 MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()

@@ -13,6 +13,7 @@ from bot.config import crontab
 from bot.jobs.scheduler import Report, ScheduledJob, Scheduler, Stopping
 from storage import job_runs
 from storage.database import Database
+from tests.audit_records import job_report
 from tests.storage.stores import DAY, store
 from tests.waiting import until
 
@@ -71,7 +72,7 @@ async def test_the_first_start_runs_nothing_and_a_later_one_runs_a_missed_occurr
     assert await start_and_stop() == [1, 1]
     due = await db.read(job_runs.newest_due, "consolidate")
     assert due == datetime(2026, 12, 10, 3, tzinfo=UTC).timestamp()
-    assert await db.read(job_runs.report, "consolidate", due) == {"done": True}
+    assert await db.read(job_report, "consolidate", due) == {"done": True}
 
 
 async def test_two_processes_run_an_occurrence_once(db: Database) -> None:

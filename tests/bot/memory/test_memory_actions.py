@@ -13,8 +13,8 @@ from bot.memory.audience import is_visible
 from bot.memory.memory_actions import RefusedError, Source
 from storage import memories as rows
 from storage.database import Database, Tx
-from storage.memory_events import events
 from storage.records import Audience, Place
+from tests.audit_records import events
 from tests.bot.memory.sensitive_samples import SECRET
 from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, store
 

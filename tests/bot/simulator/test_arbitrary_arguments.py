@@ -23,20 +23,10 @@ from bot.simulator.traffic_statistics import FirstResponseTimes
 from tests.bot.simulator.bolt_app import MANIFEST
 
 
-class EventList:
-    """Keeps every event."""
-
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
-
-    def send_event(self, body: dict[str, Any]) -> None:
-        self.bodies.append(body)
-
-
 def slack_with_a_thread() -> SimulatedSlack:
     """One thread: a person's root at 1.000000, the bot's reply at 2.000000."""
     configured, app, switches = SimulatorSettings(manifest=MANIFEST), parse_manifest(MANIFEST), Switches()
-    workspace = Workspace("T0SIM", app.name, lambda: 1_000.0, 300.0)
+    workspace = Workspace("T0SIM", app.name, lambda: 1_000.0)
     add_default_people_and_channels(workspace)
     workspace.add_message(Message("C0GENERAL", "1.000000", "U0ANA", "root"))
     workspace.add_message(Message("C0GENERAL", "2.000000", BOT, "x", bot_id="B0HERMES", thread_ts="1.000000"))
@@ -46,7 +36,7 @@ def slack_with_a_thread() -> SimulatedSlack:
         workspace,
         switches,
         ChangeNotifier(),
-        EventPublisher(workspace, app, switches, EventList()),
+        EventPublisher(workspace, app, switches, [].append),
         FirstResponseTimes(),
     )
 

@@ -138,8 +138,8 @@ async def test_what_is_known_includes_the_memories_of_the_turn(talk: Talk) -> No
 
 @pytest.mark.parametrize(
     ("code", "word"),
-    [("denied", "denied"), ("awaiting_approval", "approval"), ("outcome_unknown", "cannot tell"),
-     ("unknown", "cannot tell"), ("not_found", "did not work: because")],
+    [("denied", "denied"), ("awaiting_approval", "approval"), ("outcome_unknown", "know whether"),
+     ("unknown", "know whether"), ("not_found", "did not work: because")],
 )  # fmt: skip
 async def test_a_call_that_did_not_succeed_is_reported_as_such(code: str, word: str, talk: Talk) -> None:
     await talk.say("post in C0GENERAL: pie")

@@ -14,6 +14,7 @@ async def test_every_file_of_the_page_is_served_with_its_type(sim: Simulator) ->
                 assert response.status == 200
                 assert response.content_type in ("text/html", "text/css", "text/javascript")
                 assert "default-src 'self'" in response.headers["Content-Security-Policy"]
+                assert response.headers["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("path", ["page/..%2fserver.py", "page/nothing.js", "page/%2e%2e/server.py", "elsewhere"])

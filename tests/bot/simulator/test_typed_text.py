@@ -37,5 +37,5 @@ def test_typed_text_is_encoded_as_slack_does(typed: str, sent: str) -> None:
 
 @given(st.text(alphabet="a <>&;`lt", max_size=30))
 def test_typed_text_can_be_decoded(typed: str) -> None:
-    sent = encode_typed_text(typed, {})
+    sent = encode_typed_text(typed, {}, {})
     assert sent.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&") == typed

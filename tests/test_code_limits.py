@@ -26,6 +26,7 @@ SHORT_FILES = {
     "bot/simulator/simulator_errors.py": "errors that all layers of the simulator raise",
     "storage/job_runs.py": "one file for one table",
     "storage/journal.py": "one file for one table",
+    "storage/people_and_places.py": "one file for what Slack says about people and conversations",
     "storage/migrations/env.py": "Alembic requires this file",
     "storage/transcripts.py": "one file for one table",
     "tools/backoff.py": "delays that several packages share",

@@ -1,0 +1,164 @@
+"""The write queue: jobs from many tasks share one transaction and one commit, in order and urgent ones first."""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection as Tx
+from sqlalchemy import Engine
+
+from storage import sqlite
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+BATCH_SECONDS = 0.02  # after this a batch starts no more jobs, which keeps a transaction well below 50 ms
+UNUSABLE = (*sqlite.ERRORS, ValueError)  # ValueError: the connection is closed
+
+
+class StorageError(Exception):
+    """A database operation failed, and its transaction is not stored. `str()` is the reason in one line."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """A function to run in a transaction. `done` receives its result; None if no caller waits for it."""
+
+    run: Callable[[Tx], Any]
+    done: "asyncio.Future[Any] | None"
+    queue: "deque[_Job]"
+
+
+class GroupCommit:
+    """Runs queued jobs on the writing connection. Start it with `start`, end it with `await close()`."""
+
+    def __init__(self, batch_seconds: float = BATCH_SECONDS) -> None:
+        self.commits = 0  # transactions that changed something; `make bench` reads it
+        self._batch_seconds = batch_seconds
+        self._urgent: deque[_Job] = deque()
+        self._normal: deque[_Job] = deque()
+        self._deferred: deque[_Job] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, connection: sqlite.DatabaseConnection) -> None:
+        """Start to commit what is queued."""
+        self._connection = connection
+        self._task = asyncio.create_task(self._commit_queued(), name="database writer")
+
+    async def submit(self, run: Callable[[Tx], T], *, urgent: bool = False) -> T:
+        """Queue a job and return its result once it is committed."""
+        if self._closing:
+            raise StorageError("the database is closing")
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        queue = self._urgent if urgent else self._normal
+        queue.append(_Job(run, done, queue))
+        self._wake.set()
+        return await done
+
+    def defer(self, run: Callable[[Tx], Any], seconds: float) -> None:
+        """Queue a job for the next commit, which comes after `seconds` at the latest."""
+        self._deferred.append(_Job(run, None, self._deferred))
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() > loop.time() + seconds:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_later(seconds, self._wake.set)
+
+    async def close(self) -> None:
+        """Commit what is queued, and refuse further jobs."""
+        self._closing = True
+        self._wake.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            await self._task
+
+    async def _commit_queued(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            # Deferred jobs run first: they record what happened before the other jobs were queued.
+            while jobs := [*self._deferred, *self._urgent, *self._normal]:
+                for queue in (self._deferred, self._urgent, self._normal):
+                    queue.clear()
+                await self._commit(jobs)
+            if self._closing:
+                return
+
+    async def _commit(self, jobs: list[_Job]) -> None:
+        try:
+            results, changed = await self._connection.run(_transact, self._connection.engine, jobs, self._batch_seconds)
+        except UNUSABLE as error:
+            failure = StorageError(f"cannot write the database: {failure_reason(error)}")
+            for job in jobs:
+                _finish(job, False, failure)
+            return
+        self.commits += changed
+        for job, (ok, value) in zip(jobs, results, strict=False):
+            _finish(job, ok, value)
+        for job in reversed(jobs[len(results) :]):  # back to the start of its queue, ahead of later jobs
+            job.queue.appendleft(job)
+
+
+def _finish(job: _Job, ok: bool, value: Any) -> None:
+    """Pass a result or an error to the caller that waits for the job."""
+    if job.done is None and not ok:
+        log.error("deferred write failed", extra={"reason": str(value)})
+    if job.done is None or job.done.done():
+        return
+    if ok:
+        job.done.set_result(value)
+    else:
+        job.done.set_exception(value)
+
+
+def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tuple[bool, Any]], bool]:
+    """Run jobs in one transaction, each in its own savepoint, and start none after `seconds`.
+
+    Return (True, result) or (False, error) for each job that was run, and whether anything changed.
+    """
+    results: list[tuple[bool, Any]] = []
+    started = time.perf_counter()
+    with engine.connect() as tx:
+        tx.begin()
+        before = sqlite.count_changes(tx)
+        for job in jobs:
+            if results and time.perf_counter() - started > seconds:
+                break
+            results.append(_run_job(tx, job, alone=len(jobs) == 1))
+        changed = sqlite.count_changes(tx) != before
+        tx.commit()  # without changes the database writes nothing
+    return results, changed
+
+
+def _run_job(tx: Tx, job: _Job, *, alone: bool) -> tuple[bool, Any]:
+    if not alone:
+        sqlite.begin_savepoint(tx)
+    try:
+        value = job.run(tx)
+    except Exception as error:
+        if alone:
+            tx.rollback()
+        else:
+            sqlite.roll_back_savepoint(tx)
+        refused = isinstance(error, sqlite.ERRORS)
+        return False, StorageError(f"cannot write the database: {failure_reason(error)}") if refused else error
+    if not alone:
+        sqlite.release_savepoint(tx)
+    return True, value
+
+
+def failure_reason(error: BaseException) -> str:
+    """Return the database's own message, without SQL, parameters or a trace."""
+    original = getattr(error, "orig", None) or error
+    return str(original).splitlines()[0] if str(original) else type(original).__name__

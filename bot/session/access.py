@@ -62,4 +62,4 @@ def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, au
 def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
     """Return the word and the rest of a `!command`, with or without a mention before it."""
     found = COMMAND.match(without_leading_mention(text, bot_user).strip())
-    return None if found is None else (found[1].lower(), found[2].strip())
+    return None if found is None else (found[1].lower(), found[2])

@@ -221,7 +221,7 @@ def _change_row(
     variant = f"{incoming.kind}:{incoming.edited_ts or incoming.event_id}"
     if incoming.kind == "delete" and answering is not None:
         return _row(session, incoming, "stop", now, data={**data, "deleted": True, "turn": answering}, variant=variant)
-    joins = answering is not None and incoming.kind == "edit" and row.user == session.requester
+    joins = answering is not None and row.user == session.requester  # an edit: a delete returned above
     return _row(
         session,
         incoming,

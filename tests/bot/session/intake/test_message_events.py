@@ -56,6 +56,8 @@ async def test_a_message_that_comes_again_changes_nothing(intake) -> None:
         intake.open()
         assert intake.store(MENTION) == NOTHING
         assert intake.rows("event_id") == ["Ev1"]
+        intake.store(replace(REPLY, event_id=""))
+        assert intake.rows("event_id") == ["Ev1", None]
 
     await intake(story)
 

@@ -8,7 +8,16 @@ from bot.session.engine.apply_effects import Applied, apply_effect, store_entrie
 from bot.session.hermes_commands import ThreadAnswer
 from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine.effects import Action, Append, AskModel, Effect, RunTool
-from bot.session.machine.events import Decided, Event, Happened, InboxTaken, Item, Resumed, Said, Stopped
+from bot.session.machine.events import (
+    Decided,
+    Event,
+    WaitingOutcome,
+    InboxTaken,
+    Item,
+    Resumed,
+    WaitingMessage,
+    Stopped,
+)
 from bot.session.machine.transition import at_rest, transition
 from bot.session.model_call.model_request import RequestData, read_rest_of_request
 from bot.session.services import EngineRules
@@ -235,7 +244,7 @@ def read_waiting(tx: Tx, rules: EngineRules, session: Session, failed_lookups: f
             opens = row.kind == "message" and row.addressed
             if opens and row.access != "granted":
                 continue  # access is not settled yet: it keeps its place
-            items.append(Said(row.id, row.user, row.ts, _content(rules, row, people, newest), opens))
+            items.append(WaitingMessage(row.id, row.user, row.ts, _content(rules, row, people, newest), opens))
     return Waiting(immediate, tuple(items), lookups)
 
 
@@ -269,11 +278,11 @@ def _pending_lookups(
     return PendingLookups(tuple(sorted((unsettled | unknown) - failed)), place, history)
 
 
-def _outcome(tx: Tx, session: Session, row: InboxRow) -> Happened:
+def _outcome(tx: Tx, session: Session, row: InboxRow) -> WaitingOutcome:
     turn = turns.get(tx, session.id, row.data["turn"])
     requester = turn.requester if turn else session.requester
     steps = turn.steps_used if turn else 0
-    return Happened(row.id, row.data["call"], row.data["turn"], requester, steps, row.text, row.data["quiet"])
+    return WaitingOutcome(row.id, row.data["call"], row.data["turn"], requester, steps, row.text, row.data["quiet"])
 
 
 def _content(rules: EngineRules, row: InboxRow, people: dict[str, Person | None], newest: str | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Workspace:
         kind = session.kind if session else "im" if channel.startswith("D") else "private"
         return person, Place(self.team, channel, kind, session.shared if session else False)
 
-    def typed(self, tx: Tx, text: str) -> str:
+    def command_text(self, tx: Tx, text: str) -> str:
         """Return a command's text as it was typed: Slack escapes characters and replaces names by ids."""
         found = {user: self.people.person(tx, self.team, user) for user in mentioned_users(text)}
         return readable(text, {user: person.name for user, person in found.items() if person is not None})

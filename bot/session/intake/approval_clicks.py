@@ -35,7 +35,7 @@ class ApprovalClicks:
             record_click, self._workspace, self._policy, click.value, click.user, button
         )
         if result.text_key is not None:
-            self._runner.tell(click.thread, click.user, result.text_key)
+            self._runner.send_ephemeral(click.thread, click.user, result.text_key)
         if result.session is not None:
             self._runner.wake(result.session)
 

@@ -35,7 +35,7 @@ class CommandIntake:
         person, place = self._workspace.caller(tx, user, channel)
         if (refusal := self._workspace.refusal(tx, user, channel)) is not None:
             return CommandAnswer(say(refusal, person.locale)), []
-        text = self._workspace.typed(tx, text)
+        text = self._workspace.command_text(tx, text)
         if name == "/memory":
             return memory_commands.run(tx, person, place, text, self._workspace.now()), []
         return self._commands.slash(tx, person, place, text)
@@ -56,13 +56,13 @@ class CommandIntake:
         await self._lookup.refresh(click.user, click.thread.channel)
         session, text_key = await self._db.write_first(_stop_thread, self._workspace, click.thread, click.user)
         if text_key is not None:
-            self._runner.tell(click.thread, click.user, text_key)
+            self._runner.send_ephemeral(click.thread, click.user, text_key)
         if session is not None:
             self._runner.wake(session)
 
     def outdated(self, click: Click) -> None:
         """Answer a button that this version does not know."""
-        self._runner.tell(click.thread, click.user, "approval.unknown")
+        self._runner.send_ephemeral(click.thread, click.user, "approval.unknown")
 
 
 def _stop_thread(tx: Tx, workspace: Workspace, thread: Thread, user: str) -> tuple[str | None, str | None]:

@@ -61,7 +61,7 @@ class EventIntake:
             if len(self._stored) > RECENT:
                 del self._stored[next(iter(self._stored))]
         if stored.text_key is not None:
-            self._runner.tell(thread, incoming.user, stored.text_key)
+            self._runner.send_ephemeral(thread, incoming.user, stored.text_key)
         elif stored.opens:
             self._runner.show_working(thread)
         if stored.session is not None:
@@ -72,7 +72,7 @@ class EventIntake:
         addressed = incoming.kind == "message" and is_addressed(incoming, self._workspace.bot_user)
         if addressed and incoming.ts not in self._failure_told:
             self._failure_told.append(incoming.ts)
-            self._runner.tell(thread, incoming.user, "storage.failing")
+            self._runner.send_ephemeral(thread, incoming.user, "storage.failing")
 
 
 @dataclass(frozen=True, slots=True)

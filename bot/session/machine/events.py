@@ -92,7 +92,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The turn was stopped by a person, by its deleted question or by its time limit; `closing` ends the session too."""
+    """The turn was stopped: by a person, its deleted question or its time limit. `closing` ends the session too."""
 
     turn: int
     by: str

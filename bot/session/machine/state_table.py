@@ -11,6 +11,7 @@ _SETTLE = "CloseApproval SetCall Append PutOutcome"
 _RUN = "StartAttempt RunTool"
 _RECOVER = f"{_RUN} SetCall AskApproval"
 _PARK = "RestTurn Pause TakeInbox"
+_END = "EndTurn Interrupt TakeInbox"
 _STOP = "Record CancelTool SetCall AskApproval CloseApproval Append PutOutcome CancelModel"
 _TABLE = f"""\
 at rest      | InboxTaken   | a message opens a turn              | reasoning    | Append OpenTurn Take AskModel
@@ -21,7 +22,7 @@ reasoning    | Replied      | without calls                       | at rest     
 reasoning    | Replied      | a call runs                         | waiting_tool | Append PlanCall RunTool AskApproval
 reasoning    | Replied      | every call is refused               | waiting_tool | Append PlanCall TakeInbox
 reasoning    | Replied      | calls wait for approval, none runs  | parked       | Append PlanCall AskApproval {_PARK}
-reasoning    | ModelFailed  |                                     | at rest      | Append EndTurn Interrupt TakeInbox
+reasoning    | ModelFailed  |                                     | at rest      | Append {_END}
 waiting_tool | ToolFinished | of the active step; others run      | waiting_tool | {_SETTLE} AskApproval
 waiting_tool | ToolFinished | of the active step; it is complete  | waiting_tool | {_SETTLE} TakeInbox
 waiting_tool | ToolFinished | of the active step; others wait     | parked       | {_SETTLE} AskApproval {_PARK}
@@ -33,8 +34,8 @@ parked       | Decided      | ended; the step is complete         | waiting_tool
 parked       | Decided      | ended; others wait                  | parked       | {_SETTLE} TakeInbox
 waiting_tool | Decided      | of the active step                  | waiting_tool | {_RUN} {_SETTLE}
 any          | Decided      | of an earlier step                  | same         | {_RUN} {_SETTLE} TakeInbox
-at work      | Stopped      | the active turn                     | at rest      | {_STOP} EndTurn Interrupt TakeInbox
-at rest      | Stopped      | a turn with open calls, or the session ends | at rest | {_STOP} EndTurn Interrupt TakeInbox
+at work      | Stopped      | the active turn                     | at rest      | {_STOP} {_END}
+at rest      | Stopped      | a turn with open calls, or the session ends | at rest | {_STOP} {_END}
 any          | Stopped      | an earlier turn with open calls     | same         | {_STOP} TakeInbox
 reasoning    | Resumed      |                                     | reasoning    | {_RECOVER} AskModel
 waiting_tool | Resumed      | a call runs again                   | waiting_tool | {_RECOVER}

@@ -227,8 +227,8 @@ VERDICT_STATES: dict[events.Verdict, CallState] = {
     "worked": CallState.SUCCEEDED,
     "skipped": CallState.UNKNOWN,
 }
-# How an attempt may end, and what may still be reported of an attempt whose outcome is unknown. "Cancelled" is a result:
-# the executor reports it only of an attempt that never started. "Timed out" adds nothing to "unknown".
+# How an attempt may end, and what may still be reported of an attempt whose outcome is unknown. "Cancelled" may be,
+# because the executor reports it only of an attempt that never started; "timed out" adds nothing to "unknown".
 ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
 LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
 VERDICTS = {

@@ -12,7 +12,7 @@ from bot.session.machine.effects import (
     SetCall,
     StartAttempt,
 )
-from bot.session.machine.events import WaitingOutcome, Item, WaitingMessage
+from bot.session.machine.events import Item, WaitingMessage, WaitingOutcome
 from storage.records import CallState
 from tools.call_review import ReviewedCall
 

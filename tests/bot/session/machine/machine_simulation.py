@@ -30,15 +30,15 @@ from bot.session.machine.effects import (
 from bot.session.machine.events import (
     Decided,
     Event,
-    WaitingOutcome,
     InboxTaken,
     Item,
     ModelFailed,
     Replied,
     Resumed,
-    WaitingMessage,
     Stopped,
     ToolFinished,
+    WaitingMessage,
+    WaitingOutcome,
 )
 from bot.session.machine.state_table import ROWS
 from bot.session.machine.transition import at_rest, transition

@@ -11,10 +11,10 @@ from bot.session.machine.events import (
     Proposed,
     Replied,
     Resumed,
-    WaitingMessage,
     Stopped,
     ToolFinished,
     Verdict,
+    WaitingMessage,
 )
 from bot.session.machine.transition import at_rest
 from storage.records import ApprovalRule, CallState

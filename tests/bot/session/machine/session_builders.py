@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from bot.session.machine.effects import Append, AskModel, Effect, TakeInbox
-from bot.session.machine.events import Event, WaitingOutcome, InboxTaken, Item, Proposed, Replied, WaitingMessage
+from bot.session.machine.events import Event, InboxTaken, Item, Proposed, Replied, WaitingMessage, WaitingOutcome
 from bot.session.machine.transition import transition
 from storage.records import ApprovalRule, CallState, Decision, Session, Thread
 from tools.call_outcome import CallOutcome

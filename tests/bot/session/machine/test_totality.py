@@ -5,7 +5,7 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.session.machine.effects import Effect, TakeInbox
+from bot.session.machine.effects import Effect
 from bot.session.machine.events import (
     Decided,
     Event,

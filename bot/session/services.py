@@ -1,4 +1,4 @@
-"""What the session engine works with. Built once, in `bot/app.py`."""
+"""What the session engine calls and reads. Built once, in `bot/app.py`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class EngineMetrics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How turns are run. Budgets are in tokens, times in seconds."""
+    """Limits of a turn. `history_tokens` is a budget in tokens; `_s` means seconds."""
 
     max_steps: int = 10
     keep_turns: int = 5
@@ -44,7 +44,7 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineRules:
-    """What a transaction of the engine decides by. Nothing here reaches the network."""
+    """What a transaction of the engine reads besides the database. Nothing here calls the network."""
 
     workspace: Workspace
     policy: Policy
@@ -59,7 +59,7 @@ async def _return_at_once() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What a session at work calls."""
+    """Everything that a session at work calls."""
 
     db: Database
     chat: Chat
@@ -78,5 +78,4 @@ class Services:
 
     @property
     def now(self) -> Clock:
-        """The clock."""
         return self.workspace.now

@@ -1,4 +1,4 @@
-"""Slash commands, and buttons that are not about approvals: each is one transaction before Slack is acknowledged."""
+"""Slash commands, and buttons other than those of approval cards: committed before Slack is acknowledged."""
 
 from bot.memory import memory_commands
 from bot.ports import Click, CommandAnswer
@@ -41,7 +41,7 @@ class CommandIntake:
         return self._commands.slash(tx, person, place, text)
 
     async def press_memory_button(self, user: str, channel: str, action: str, value: str) -> CommandAnswer:
-        """Run a button under an answer about memories."""
+        """Run the action of a button under an answer about memories."""
         await self._lookup.refresh(user, channel)
         return await self._db.write_first(self._press_memory_button, user, channel, action, value)
 
@@ -61,12 +61,12 @@ class CommandIntake:
             self._runner.wake(session)
 
     def outdated(self, click: Click) -> None:
-        """Answer a button that this version does not know."""
+        """Answer a click on a button that this version does not have."""
         self._runner.send_ephemeral(click.thread, click.user, "approval.unknown")
 
 
 def _stop_thread(tx: Tx, workspace: Workspace, thread: Thread, user: str) -> tuple[str | None, str | None]:
-    """Return the session to wake and the text key for the person, each None if there is none."""
+    """Return the session to wake and the key of a text for the person, each None if there is none."""
     session = sessions.of_thread(tx, thread)
     if session is None:
         return None, None

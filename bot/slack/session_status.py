@@ -1,4 +1,4 @@
-"""The status that Slack shows for a session: one call at a time per thread, in order; a failure is only logged."""
+"""The status that Slack shows for a session: one call at a time per thread, in order. A failure is only logged."""
 
 import asyncio
 import logging
@@ -11,23 +11,14 @@ from bot.slack.slack_errors import is_transient
 from storage.records import Thread
 from tools.context import ChatError
 
-MAX_REMEMBERED = 2_000
-RETRY_SECONDS = 0.5  # a status that was lost on the way would be shown until the next one
-MAX_SECONDS = 8.0  # that one attempt may delay what comes after it in its thread
+MAX_RECORDED = 2_000
+RETRY_SECONDS = 0.5  # without a retry, the old status would be shown until the next change
+MAX_SECONDS = 8.0  # of one attempt, which delays the thread's next status
 # The error codes of a workspace, or for an app, without agent sessions.
-UNSUPPORTED = frozenset(
-    {
-        "unknown_method",
-        "method_deprecated",
-        "missing_scope",
-        "not_allowed_token_type",
-        "not_authorized",
-        "feature_not_enabled",
-        "team_access_not_granted",
-        "enterprise_is_restricted",
-        "access_denied",
-    }
-)
+UNSUPPORTED = frozenset({
+    "unknown_method", "method_deprecated", "missing_scope", "not_allowed_token_type", "not_authorized",
+    "feature_not_enabled", "team_access_not_granted", "enterprise_is_restricted", "access_denied",
+})  # fmt: skip
 UNSUPPORTED_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
 
 log = logging.getLogger("bot.slack")
@@ -56,7 +47,7 @@ class SessionStatuses:
         """Record a status that another call has set."""
         self._shown.pop(thread, None)
         self._shown[thread] = status
-        if len(self._shown) > MAX_REMEMBERED:
+        if len(self._shown) > MAX_RECORDED:
             self._shown.popitem(last=False)
 
     async def _send(self, thread: Thread, status: SessionStatus) -> None:

@@ -1,4 +1,4 @@
-"""The live reply of one turn: content is added at the model's pace and shown at Slack's."""
+"""The live reply of one turn: content is added as the model produces it, and sent as fast as Slack allows."""
 
 import asyncio
 import logging
@@ -75,7 +75,7 @@ class LiveReply:
             log.exception("stream not closed")
 
     async def _end(self, status: SessionStatus, closing: Coroutine[None, None, None]) -> None:
-        """Close the reply; whether that succeeds or not, the session shows `status` afterwards."""
+        """Close the reply. The session shows `status` afterwards, also if that fails."""
         try:
             await closing
         except Exception:
@@ -126,7 +126,7 @@ class LiveReply:
                 called = await self._writer.flush()
                 failures = 0
             except ChatError as error:
-                if not is_transient(error):  # `finish` raises it, if it is still so then
+                if not is_transient(error):  # `finish` tries again, and raises the error if it persists
                     where = self._spec.thread.channel
                     log.warning("reply delivery stopped", extra={"channel": where, "reason": error.code})
                     return

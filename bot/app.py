@@ -179,8 +179,6 @@ class Hermes:
         await self._stack.aclose()
         log.info("stopped")
 
-    # --- MCP servers
-
     async def _start_mcp(self) -> None:
         settings = await asyncio.to_thread(server_settings, self.config)
         for key in rules_without_tool(self.config, self._registry.names(), settings):
@@ -201,8 +199,6 @@ class Hermes:
 
     def _missing(self) -> list[str]:
         return self._hub.missing() if self._hub is not None else []
-
-    # --- jobs, health and metrics
 
     async def _expire(self) -> None:
         for session in await self.db.write(approval_clicks.expire, self.workspace.team, self.now()):

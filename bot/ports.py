@@ -38,9 +38,6 @@ class Click:
     value: str
 
 
-# --- Slack, outward -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ReplySpec:
     """Where and for whom a reply is written. `key`: the delivery's key, in the metadata of its messages."""
@@ -145,9 +142,6 @@ class ApprovalCard:
     note: str = ""  # e.g. that the arguments were repaired, or that an equal call's outcome is unknown
     locale: str = "en-US"
     names: dict[str, str] = field(default_factory=dict)
-
-
-# --- the model -----------------------------------------------------------------------------------------------------
 
 
 class ModelError(Exception):

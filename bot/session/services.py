@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from bot.ops.metrics import Metrics
 from bot.ports import Chat, Model
 from bot.session.hermes_commands import HermesCommands
 from bot.session.token_estimate import TokenCalibration
@@ -14,17 +14,6 @@ from tools.call_executor import Executor
 from tools.context import Clock
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
-
-
-class EngineMetrics(Protocol):
-    """Counts what the engine does. Never raises and never waits."""
-
-    def turn_ended(self, outcome: str, seconds: float) -> None: ...
-    def tool_ended(self, tool: str, state: str, seconds: float) -> None: ...
-    def arguments(self, result: str) -> None: ...
-    def delivery(self, state: str) -> None: ...
-    def tokens(self, prompt: int, completion: int, cached: int) -> None: ...
-    def timed_out(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +42,6 @@ class EngineRules:
     prompt_version: str
 
 
-async def _return_at_once() -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """Everything that a session at work calls."""
@@ -71,10 +56,10 @@ class Services:
     rules: EngineRules
     settings: EngineSettings
     files_root: Path
-    metrics: EngineMetrics
+    metrics: Metrics
+    ready: Callable[[], Awaitable[None]]  # waits briefly for the first connection to MCP servers
+    missing: Callable[[], Sequence[str]]  # the servers that are not connected
     tokens: TokenCalibration = field(default_factory=TokenCalibration)
-    ready: Callable[[], Awaitable[None]] = _return_at_once  # waits briefly for the first connection to MCP servers
-    missing: Callable[[], Sequence[str]] = tuple  # the servers that are not connected
 
     @property
     def now(self) -> Clock:

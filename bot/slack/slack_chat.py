@@ -56,8 +56,6 @@ class SlackChat:
         """Close the connections. Call it after every reply was closed."""
         await self.client.close()
 
-    # --- replies
-
     def reply(self, spec: ReplySpec, recorder: PartRecorder) -> LiveReply:
         return LiveReply(self._context, spec, recorder)
 
@@ -75,8 +73,6 @@ class SlackChat:
                 raise
             if note:
                 await self._add_end_note(channel, ts, note)
-
-    # --- messages
 
     async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
         parts = enumerate(split(neutralize_mentions(markdown)))
@@ -99,8 +95,6 @@ class SlackChat:
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         await self._statuses.set(thread, status)
-
-    # --- lookups
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
         messages = await self._messages.read_raw(thread, after=after)

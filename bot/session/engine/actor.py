@@ -140,8 +140,6 @@ class Actor:
         if self._takeover is not None and self._takeover.cards:
             self._tasks.start_after_last("cards", self._show_cards)
 
-    # --- one event
-
     async def _commit(self, event: Event | None) -> Advanced:
         """Run one transaction. A failing database is tried again: without the commit the event would be lost.
 
@@ -248,8 +246,6 @@ class Actor:
         self._cancels.pop(action.call, None)
         self.feed(event)
 
-    # --- messages other than replies
-
     def _notify(self, advanced: Advanced) -> None:
         if advanced.successor is not None:
             self._wake_session(advanced.successor)
@@ -260,8 +256,6 @@ class Actor:
 
     async def _show_cards(self) -> None:
         self._check_cards = not await show_cards(self._services, self.id, check_thread=self._check_cards)
-
-    # --- lookups
 
     def _look_up(self, advanced: Advanced) -> None:
         pending = advanced.lookups
@@ -288,8 +282,6 @@ class Actor:
         await asyncio.sleep(seconds)
         self._failed_lookups -= people
         self.wake()
-
-    # --- the time limit of a turn
 
     def _start_timeout(self, turn: int, worked: float) -> None:
         def expire() -> None:

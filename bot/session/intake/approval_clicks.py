@@ -57,19 +57,15 @@ def record_click(
         settle(tx, found, "expired", (), workspace.now())
         return "approval.expired", found.session
     rule = policy.current(found.rule, found.tool, found.requester)
+    own = button != "deny" and user == found.requester  # a requester who lost access may not approve their request
     if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
-        _journal(tx, found, user, "click_refused", button, workspace.now())
-        return "approval.not_yours", None
-    if button != "deny" and user == found.requester and _lost_access(tx, workspace, found, user):
-        _journal(tx, found, user, "click_refused", button, workspace.now())
-        return "access.refused", None
-    return _count(tx, rule, found, user, button, workspace.now())
-
-
-def _lost_access(tx: Tx, workspace: Workspace, found: Approval, user: str) -> bool:
-    """Return True if a requester lost access after asking: they may not approve what they may not ask for now."""
-    person = workspace.people.person(tx, workspace.team, user)
-    return workspace.check_access(person, found.thread.channel) == "refused"
+        refusal = "approval.not_yours"
+    elif own and workspace.refusal(tx, user, found.thread.channel) == "access.refused":
+        refusal = "access.refused"
+    else:
+        return _count(tx, rule, found, user, button, workspace.now())
+    _journal(tx, found, user, "click_refused", button, workspace.now())
+    return refusal, None
 
 
 def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardButton, now: float) -> ClickResult:

@@ -92,15 +92,19 @@ def store_event(tx: Tx, incoming: Incoming, workspace: Workspace) -> StoredEvent
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
     if incoming.shared:
         workspace.people.mark_shared(tx, incoming.team, incoming.channel)
-    match incoming.kind:
-        case "message":
-            return _store_message(tx, session, incoming, workspace)
-        case "context":
-            return NOTHING if session is None else _store_context(tx, session, incoming, workspace.now())
-        case "stop":
-            return NOTHING if session is None else _store_stop(tx, session, incoming, workspace.now())
-        case _:
-            return _store_change(tx, session, incoming, workspace)
+    if incoming.kind == "message":
+        return _store_message(tx, session, incoming, workspace)
+    if incoming.kind in ("edit", "delete"):
+        return _store_change(tx, session, incoming, workspace)
+    if session is None:
+        return NOTHING
+    if incoming.kind == "stop":
+        stop = {"streams": list(incoming.streams), "at": incoming.event_time}
+        return _put(tx, _row(session, incoming, "stop", workspace.now(), data=stop, variant=incoming.event_id))
+    # Another bot's message is context for the next turn and never opens one.
+    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
+    inbox.put(tx, _row(session, incoming, "context", workspace.now(), data=data))
+    return NOTHING
 
 
 def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:
@@ -139,13 +143,6 @@ def _put(tx: Tx, row: dict[str, Any], *, opens: bool = False, text_key: str | No
     return NOTHING if inbox.put(tx, row) is None else StoredEvent(row["session"], opens, text_key)
 
 
-def _store_context(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
-    """Store another bot's message as context for the next turn. It never opens a turn."""
-    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
-    inbox.put(tx, _row(session, incoming, "context", now, data=data))
-    return NOTHING
-
-
 def _store_command(
     tx: Tx, session: Session, incoming: Incoming, command: tuple[str, str], access: str, now: float
 ) -> StoredEvent:
@@ -154,11 +151,6 @@ def _store_command(
     data = {"word": word, "rest": rest, "at": float(incoming.ts)}
     row = _row(session, incoming, kind, now, data=data, access=access, state=_state(access))
     return _put(tx, row, text_key="access.refused" if access == "refused" else None)
-
-
-def _store_stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
-    data = {"streams": list(incoming.streams), "at": incoming.event_time}
-    return _put(tx, _row(session, incoming, "stop", now, data=data, variant=incoming.event_id))
 
 
 def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:

@@ -69,7 +69,9 @@ class PeopleLookup:
 
         def store(tx: Tx) -> list[str]:
             state = sessions.load(tx, session.id)
-            _store_place(tx, state, place, self._workspace)
+            if place is not None:
+                self._workspace.people.store_place(tx, place, self._workspace.now())
+                sessions.set_columns(tx, session.id, kind=place.kind, shared=place.shared)
             if pending.history:
                 store_history(tx, state, history, self._workspace.bot_user, self._workspace.now())
             return _store_people(tx, state, [p for p in people if p], self._workspace)
@@ -105,12 +107,6 @@ def _store_profiles(tx: Tx, workspace: Workspace, person: Person | None, place: 
         workspace.people.store_person(tx, person)
     if place is not None:
         workspace.people.store_place(tx, place, workspace.now())
-
-
-def _store_place(tx: Tx, session: Session, place: Place | None, workspace: Workspace) -> None:
-    if place is not None:
-        workspace.people.store_place(tx, place, workspace.now())
-        sessions.set_columns(tx, session.id, kind=place.kind, shared=place.shared)
 
 
 def _store_people(tx: Tx, session: Session, people: list[Person], workspace: Workspace) -> list[str]:

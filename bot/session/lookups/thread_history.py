@@ -43,14 +43,12 @@ def store_history(tx: Tx, session: Session, posted: tuple[Posted, ...] | None, b
         gap = f"({left_out} messages of this thread between the first and the next one are not shown here.)"
         _add_note(tx, session, float(kept[1].ts), gap, now)
     for message in kept:
-        data = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
-        _add_context(tx, session, message.ts, message.user or bot_user, message.text, now, data)
+        data: dict[str, Any] = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
+        user = message.user or bot_user
+        inbox.put_internal(tx, session, "context", "", data, now, user=user, text=message.text, ts=message.ts)
 
 
 def _add_note(tx: Tx, session: Session, before: float, text: str, now: float) -> None:
-    _add_context(tx, session, f"{before - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
-
-
-def _add_context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:
-    variant = "history" if data.get("name") == "Slack" else ""
-    inbox.put_internal(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)
+    """Add a note to the model, before the message with the ts `before`."""
+    data, ts = {"name": "Slack"}, f"{before - JUST_BEFORE:.6f}"
+    inbox.put_internal(tx, session, "context", "history", data, now, user="slack", text=text, ts=ts)

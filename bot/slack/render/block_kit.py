@@ -142,9 +142,6 @@ def fallback_text(text: str, lines: Sequence[str]) -> str:
     return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
 
 
-# --- elements
-
-
 def ephemeral_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
     """Return the blocks of an ephemeral message."""
     row = [button(b.action, b.label, b.value, None if b.style == "default" else b.style) for b in buttons]

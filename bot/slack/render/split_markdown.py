@@ -8,7 +8,7 @@ MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call 
 HOLD = 16  # last characters of a growing text, which are sent only once the text is committed
 WAIT = 1_500  # characters; the beginning of a longer unfinished line of code or of a table is sent
 
-# Longer fences and info strings are not recognized: the lines that close and reopen a fence must fit into every message.
+# Longer fences and info strings are not recognized: the lines that close and reopen a fence must fit into a message.
 FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
 RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
 RULE_LIMIT = 2_000  # longer lines are not tested, because the pattern would take too long

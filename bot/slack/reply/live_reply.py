@@ -27,8 +27,6 @@ class LiveReply:
         self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
 
-    # --- adding content
-
     def text(self, delta: str) -> None:
         self._pending.add(delta)
         self._wake_sender()
@@ -48,8 +46,6 @@ class LiveReply:
     @property
     def shown(self) -> str:
         return self._pending.step_text
-
-    # --- closing
 
     async def finish(self, text: str, status: SessionStatus = "active") -> None:
         await self._stop_sender()
@@ -100,8 +96,6 @@ class LiveReply:
             waits,
             retry_if=lambda error: error.code != STOPPED and is_transient(error),
         )
-
-    # --- the sender
 
     def _wake_sender(self) -> None:
         self._added.set()

@@ -54,7 +54,7 @@ class Batch:
 
 @dataclass(slots=True)
 class PendingContent:
-    """The content that a reply does not show yet. The turn adds to it; the sender takes from it, or gives items back."""
+    """Content that a reply does not show yet. The turn adds to it; the sender takes from it, and gives items back."""
 
     step_text: str = ""  # text of the current step, as added
     broken: bool = False  # a message shows text of a step that was restarted, and is not marked yet

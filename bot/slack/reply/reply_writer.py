@@ -277,8 +277,6 @@ class ReplyWriter:
         self._message = None
         return True
 
-    # --- refusals
-
     def _raise_unless_refused(self, error: ChatError) -> None:
         """Raise a transient error and a person's stop. Ignore a final refusal: the message is only not closed."""
         self._stopped = self._stopped or error.code == STOPPED

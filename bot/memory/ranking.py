@@ -6,8 +6,8 @@ from storage.records import Memory
 
 DAY = 86400.0
 
-# Memories of these types shape every answer, so they are considered whatever the question says. The value is their
-# lowest base score: how to act comes before who they are, and that before what they like.
+# Memories of these types affect every answer, so they are candidates for every question. The value is their lowest base
+# score: how to act for a person comes before who they are, and that before what they like.
 STANDING = {"instruction": 0.3, "identity": 0.26, "preference": 0.22}
 MAX_STANDING = 3  # standing memories that do not match the question, so that they leave room for others
 

@@ -1,4 +1,4 @@
-"""Who may use Hermes, and which messages are meant for it. Pure."""
+"""Who may use Hermes, and which messages it answers. Pure."""
 
 import re
 from collections.abc import Collection

@@ -25,9 +25,9 @@ Result = TypeVar("Result")
 
 TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5, sock_connect=5, sock_read=15)
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-# Slack documents these as "some of it may have happened" (error lists of the chat methods).
+# Of these Slack says that the call may have had a part of its effect (error lists of the chat methods).
 UNCERTAIN = frozenset({"internal_error", "fatal_error"})
-# The token is no longer valid, whatever is called (Slack: errors common to all methods).
+# The token is not valid, for any method (Slack: errors common to all methods).
 TOKEN_REFUSED = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"})
 READ_RETRIES = 2
 RATE_LIMIT_TRIES = 6
@@ -207,7 +207,7 @@ class _Method:
 
 
 class RateLimiter:
-    """Delays calls by method. In the queue of a method each thread has one place, however many of its calls wait."""
+    """Delays calls by method. In the queue of a method a thread has one place for all of its waiting calls."""
 
     def __init__(self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._clock = clock

@@ -40,7 +40,7 @@ class SessionStatuses:
                 await self._send(thread, status)
 
     def lock(self, thread: Thread) -> AbstractAsyncContextManager[None]:
-        """Return the lock of a thread's status; stream calls that set one hold it."""
+        """Return the lock of a thread's status. Stream calls that set a status acquire it too."""
         return self._locks.lock(thread)
 
     def record(self, thread: Thread, status: SessionStatus) -> None:

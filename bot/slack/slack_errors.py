@@ -10,7 +10,7 @@ NO_STREAM_HERE = frozenset({
 NO_STREAM_FOR_USER = frozenset({"user_not_found", "team_not_found"})
 NO_STREAM_AT_ALL = frozenset({"unknown_method", "enterprise_is_restricted", "feature_not_enabled"})
 NO_STREAM = NO_STREAM_HERE | NO_STREAM_AT_ALL | NO_STREAM_FOR_USER
-# The message takes no more content.
+# The message accepts no further content.
 ENDED = frozenset({
     "message_not_in_streaming_state", "message_not_found", "message_not_owned_by_app", "cant_update_message",
     "edit_window_closed",

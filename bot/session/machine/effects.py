@@ -29,15 +29,11 @@ class OpenTurn:
 
 @dataclass(frozen=True, slots=True)
 class ResumeTurn:
-    """Continue a turn that rested."""
-
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class RestTurn:
-    """Let the turn rest while its approvals are open."""
-
     number: int
 
 

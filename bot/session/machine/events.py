@@ -71,8 +71,6 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """Attempt number `attempt` of a call ended."""
-
     call: str
     attempt: int
     outcome: CallOutcome

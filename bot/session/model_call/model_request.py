@@ -115,16 +115,11 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
     summary = data.context["summary"] or {}
-    return prompt.build_messages(
-        system,
-        data.entries,
-        data.turn.number,
-        prompt.turn_note(data.person, data.place, data.memories, data.turn.started),
-        summary=compaction.summary_text(summary),
-        fields=session_fields.fields_text(data.context["fields"]),
-        shortened=int(summary.get("shed", 0)),
-        direct=data.session.kind == "im",
-    )
+    fields = session_fields.fields_text(data.context["fields"])
+    system += prompt.conversation_notes(compaction.summary_text(summary), fields)
+    note = prompt.turn_note(data.person, data.place, data.memories, data.turn.started)
+    shortened, direct = int(summary.get("shed", 0)), data.session.kind == "im"
+    return prompt.build_messages(system, data.entries, data.turn.number, note, shortened=shortened, direct=direct)
 
 
 def _truncation(reply: ModelReply) -> str | None:

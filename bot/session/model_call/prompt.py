@@ -70,25 +70,19 @@ def _day(memory: Memory, clock: datetime) -> str:
     return f"{said:%Y-%m-%d}{until}"
 
 
+def conversation_notes(summary: str, fields: str) -> str:
+    """Return the summary and the fields of the conversation, which follow the system prompt."""
+    notes = f"\n\n# Earlier in this conversation\n{summary}" if summary else ""
+    return notes + (f"\n\n# Known facts of this conversation\n{fields}" if fields else "")
+
+
 def build_messages(
-    system: str,
-    entries: Sequence[Entry],
-    turn: int,
-    note: str,
-    *,
-    summary: str = "",
-    fields: str = "",
-    shortened: int = 0,
-    direct: bool = False,
+    system: str, entries: Sequence[Entry], turn: int, note: str, *, shortened: int = 0, direct: bool = False
 ) -> list[Message]:
     """Return the messages of a request for `turn`; `note` ends the message that started the turn.
 
     Tool results up to entry `shortened` are cut. In a `direct` message only one person writes: names are left out.
     """
-    if summary:
-        system += f"\n\n# Earlier in this conversation\n{summary}"
-    if fields:
-        system += f"\n\n# Known facts of this conversation\n{fields}"
     messages: list[Message] = [{"role": "system", "content": system}]
     noted = _noted_entry(entries, turn)
     private = private_results(entries)

@@ -44,7 +44,7 @@ async def show_cards(services: Services, session: str, *, check_thread: bool = F
         approval = card.approval
         if posted is None and approval.message_ts is None:
             succeeded = False
-            continue  # Slack may show it already: better late than twice
+            continue  # Slack may show it already, and a second card would be worse than a late one
         ts = approval.message_ts or (posted or {}).get(approval.id)
         try:
             ts = await _show(services, card, ts)

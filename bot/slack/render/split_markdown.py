@@ -84,12 +84,12 @@ def seam(shown: str) -> tuple[str, str]:
 
 
 def split(markdown: str, limit: int = MESSAGE_LIMIT) -> list[str]:
-    """Return messages of at most `limit` characters that together carry the whole text."""
+    """Return messages of at most `limit` characters that together contain the complete text."""
     return [part.text for part in parts(markdown, limit)]
 
 
 def parts(markdown: str, limit: int = MESSAGE_LIMIT) -> list[Part]:
-    """Return parts whose bodies join to exactly the text; none for an empty text."""
+    """Return parts whose bodies joined are the text; none for an empty text."""
     found: list[Part] = []
     prefix = ""
     while markdown:

@@ -137,7 +137,8 @@ class PendingContent:
             if at < len(item.text):
                 self._queue.appendleft(Text(item.text[at:], item.step))
                 return Batch(_merged(items), full=True)
-        return Batch(_merged(items), full=self._take_growing(items, room, shown))
+        full = self._take_growing(items, room, shown)
+        return Batch(_merged(items), full)
 
     def give_back(self, items: Sequence[Item]) -> None:
         """Put back items that were not sent, to be taken first, unless their step was restarted in the meantime."""

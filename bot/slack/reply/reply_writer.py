@@ -88,7 +88,7 @@ class ReplyWriter:
             self._pending.add(text.lstrip() if self._message is None else text)
 
     async def deliver_after_stop(self, status: SessionStatus, note: str | None) -> None:
-        """After a person stopped the stream, add the pending content by an edit, because it takes no more chunks.
+        """After a person stopped the stream, add the pending content by an edit, because it accepts no further chunks.
 
         If Slack refuses the edit, post the note alone below it.
         """

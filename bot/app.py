@@ -80,7 +80,10 @@ class Hermes:
             raise
 
     async def _start(self) -> None:
-        await self._lock_data_folder()
+        lock = InstanceLock(sqlite_path(self.config.database_url))
+        lock.acquire()
+        self._stack.callback(lock.release)
+        await asyncio.to_thread(make_folder, self.config.files_root)
         self.db = await _open_database(self.config.database_url)
         self._stack.push_async_callback(self.db.close)
         await migrate(self.db)
@@ -89,12 +92,6 @@ class Hermes:
         self.runner = await self._build_runner()
         self.events = EventIntake(self.db, self.runner, self.workspace)
         await self._accept_events()
-
-    async def _lock_data_folder(self) -> None:
-        lock = InstanceLock(sqlite_path(self.config.database_url))
-        lock.acquire()
-        self._stack.callback(lock.release)
-        await asyncio.to_thread(make_folder, self.config.files_root)
 
     async def _connect_slack(self) -> SlackChat:
         address = self.config.slack_api_url
@@ -214,11 +211,11 @@ class Hermes:
 
     async def _metrics_text(self) -> bytes:
         servers = {row.name: row.up for row in self._hub.status()} if self._hub is not None else {}
-        return self.metrics.text(await self.db.read(_stored, servers))
 
+        def count(tx: Tx) -> StoredCounts:
+            return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
 
-def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
-    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
+        return self.metrics.text(await self.db.read(count))
 
 
 def _text(secret: SecretStr | None) -> str:

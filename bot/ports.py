@@ -78,11 +78,9 @@ class Reply(Protocol):
     async def finish(self, text: str, status: SessionStatus = "active") -> None:
         """Deliver the complete text of the last step; call it only after its entry is committed.
 
-        Transient errors (429, server errors, no connection) are tried again. Where Slack refuses the stream, the
-        message is edited; where it refuses the edit, a new message is posted.
-
-        Raise ChatError: "stopped_by_user" if a person stopped the stream first (call `interrupt` next); `uncertain` if
-        Slack may show the text although the call failed. It may be called again with the same text.
+        Transient errors are tried again. Where Slack refuses the stream, the message is edited; where it refuses the
+        edit, a new message is posted. It may be called again with the same text. Raise ChatError: "stopped_by_user" if
+        a person stopped the stream first (call `interrupt` next); `uncertain` if Slack may show the text.
         """
 
     async def interrupt(self, note: str, status: SessionStatus = "active") -> None:

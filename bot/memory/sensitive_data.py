@@ -5,12 +5,12 @@ Such rules find most but not all; the samples of the tests show how many. They r
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Literal
 
 from stdnum import iban, luhn
 from stdnum.br import cpf
 from stdnum.cn import ric
-from stdnum.exceptions import ValidationError
 from stdnum.gb import nhs
 from stdnum.it import codicefiscale
 
@@ -128,19 +128,19 @@ def sensitive_kind(text: str) -> Kind | None:
 def _secret_in_words(plain: str, low: str) -> bool:
     if any(pattern.search(low) for pattern in (_QUOTED, _PHRASE, _QUOTED_PHRASE, _UNLOCK)):
         return True
-    for hit in _PROSE.finditer(low):
-        value = plain[hit.start("value") : hit.end("value")]
-        if not _ABOUT.search(hit["gap"]) and _guessable(value, strict=hit["link"] in {"to", "was"}):
-            return True
-    for hit in _BARE.finditer(low):
-        if _guessable(plain[hit.start("value") : hit.end("value")], strict=False):
-            return True
-    for pattern in (_ASSIGNED, _KEY, _KEY_FAR, _LOOSE):
-        for hit in pattern.finditer(low):
-            about = _ABOUT.search(hit["gap"]) if "gap" in pattern.groupindex else None
-            if not about and _random(plain[hit.start("value") : hit.end("value")]):
-                return True
-    return False
+    if any(_guessable(v, strict=h["link"] in {"to", "was"}) for h, v in _values(_PROSE, plain, low)):
+        return True
+    if any(_guessable(value, strict=False) for _, value in _values(_BARE, plain, low)):
+        return True
+    patterns = (_ASSIGNED, _KEY, _KEY_FAR, _LOOSE)
+    return any(_random(value) for pattern in patterns for _, value in _values(pattern, plain, low))
+
+
+def _values(pattern: re.Pattern[str], plain: str, low: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the matches in `low` that are not about rules for secrets, each with its value as written."""
+    for hit in pattern.finditer(low):
+        if "gap" not in pattern.groupindex or not _ABOUT.search(hit["gap"]):
+            yield hit, plain[hit.start("value") : hit.end("value")]
 
 
 def _guessable(value: str, *, strict: bool) -> bool:
@@ -187,9 +187,9 @@ def _numbered(value: str) -> bool:
 def _payment(low: str) -> bool:
     if _CVV.search(low) or any(_is_card(hit[0]) for hit in _CARD.finditer(low)):
         return True
-    if any(_is_iban(hit[0]) for hit in _IBAN.finditer(low)):
-        return True
-    return any(_numbered(hit["value"]) for hit in _PAYMENT_WORD.finditer(low))
+    return any(_is_iban(hit[0]) for hit in _IBAN.finditer(low)) or any(
+        _numbered(hit["value"]) for hit in _PAYMENT_WORD.finditer(low)
+    )
 
 
 def _is_card(number: str) -> bool:
@@ -200,10 +200,4 @@ def _is_card(number: str) -> bool:
 def _is_iban(number: str) -> bool:
     """Return True if text begins with an IBAN; the pattern may have matched words after it."""
     bare = number.replace(" ", "").upper()
-    for length in range(min(len(bare), 34), 14, -1):
-        try:
-            iban.validate(bare[:length])
-        except ValidationError:
-            continue
-        return True
-    return False
+    return any(iban.is_valid(bare[:length]) for length in range(min(len(bare), 34), 14, -1))

@@ -66,13 +66,10 @@ class SlackClient:
         if bypasses_proxy(base_url):
             self.web.proxy = None
 
-    async def call(
-        self, method: str, args: Args | Callable[[], Args], *, thread: str = "", max_wait: float = 60.0
-    ) -> dict[str, Any]:
+    async def call(self, method: str, args: Args, *, thread: str = "", max_wait: float = 60.0) -> Args:
         """Call a method that changes something, once; only a 429 is repeated, because it had no effect.
 
-        `args` may be a function: it is called when the rate limit allows the call. `max_wait`: seconds.
-        Raise ChatError; "ratelimited" if the call would have to wait longer than `max_wait`.
+        Raise ChatError; "ratelimited" if the call would have to wait longer than `max_wait` seconds.
         """
         return await self._call_when_allowed(method, args, thread, max_wait, read=False)
 
@@ -87,13 +84,11 @@ class SlackClient:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _call_when_allowed(
-        self, method: str, args: Args | Callable[[], Args], thread: str, max_wait: float, *, read: bool
-    ) -> dict[str, Any]:
+    async def _call_when_allowed(self, method: str, args: Args, thread: str, max_wait: float, *, read: bool) -> Args:
         for _ in range(RATE_LIMIT_TRIES):
             await self.limiter.wait(method, thread, max_wait=max_wait)
             try:
-                return await self._call_once(method, args() if callable(args) else args, read=read)
+                return await self._call_once(method, args, read=read)
             except ChatError as error:
                 if error.code != "ratelimited":
                     raise

@@ -147,7 +147,8 @@ class Actor:
         """
         session = self.id if self._session is None or self._session_changed else self._session
         self._session_changed = False
-        for delay in chain(COMMIT_RETRY_SECONDS, repeat(COMMIT_RETRY_SECONDS[-1])):
+        delays = chain(COMMIT_RETRY_SECONDS, repeat(COMMIT_RETRY_SECONDS[-1]))
+        while True:
             try:
                 return await self._services.db.write(
                     advance,
@@ -162,8 +163,7 @@ class Actor:
                 log.error("session commit failed", extra={"session": self.id, "reason": str(error)})
                 if self._closing:
                     raise
-                await asyncio.sleep(delay)
-        raise AssertionError("unreachable: the delays never end")
+                await asyncio.sleep(next(delays))
 
     def _run_actions(self, advanced: Advanced) -> None:
         for outcome, seconds in advanced.ended:

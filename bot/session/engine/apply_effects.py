@@ -105,21 +105,18 @@ class SessionTransaction:
         self.result.worked = turn.active_seconds if turn else 0.0
 
     def _rest_turn(self, effect: effects.RestTurn | effects.EndTurn) -> None:
-        ends, session = isinstance(effect, effects.EndTurn), self.session
         outcome = effect.outcome if isinstance(effect, effects.EndTurn) else "parked"
-        used = session.steps_used
-        seconds = turns.pause(self.tx, session.id, effect.number, steps_used=used, outcome=outcome, now=self.now)
-        if ends:
+        id_, used = self.session.id, self.session.steps_used
+        seconds = turns.pause(self.tx, id_, effect.number, steps_used=used, outcome=outcome, now=self.now)
+        if isinstance(effect, effects.EndTurn):
             self.result.ended.append((outcome, seconds))
 
     def _start_attempt(self, effect: effects.StartAttempt) -> None:
         ledger.start_attempt(self.tx, effect.call, self.now)
 
     def _set_call(self, effect: effects.SetCall) -> None:
-        full, error = effect.full_result, effect.error
-        ledger.settle(
-            self.tx, effect.call, effect.state, result=effect.result, full_result=full, now=self.now, error=error
-        )
+        call, result, full, now = effect.call, effect.result, effect.full_result, self.now
+        ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
 
     def _close_approval(self, effect: effects.CloseApproval) -> None:
         if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):

@@ -46,7 +46,7 @@ class BackgroundTasks:
         return name in self._newest
 
     def cancel(self, *names: str) -> None:
-        """Cancel the newest task of each name, without waiting for it."""
+        """Cancel the newest task of each name, without waiting for its end."""
         for name in names:
             if (task := self._newest.get(name)) is not None:
                 task.cancel()

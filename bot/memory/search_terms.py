@@ -33,7 +33,10 @@ _CHINESE = re.compile(
 
 def for_index(text: str) -> str:
     """Return the words of a text, as the index stores them."""
-    return " ".join(token for run in _RUN.findall(_plain(text)) for token in _tokens(run))
+    tokens: list[str] = []
+    for run in _RUN.findall(_plain(text)):
+        tokens += [*_pairs(run), run[-1]] if _IS_CJK.match(run) else [run]
+    return " ".join(tokens)
 
 
 def terms(question: str) -> tuple[str, ...]:
@@ -47,7 +50,7 @@ def terms(question: str) -> tuple[str, ...]:
         elif len(run) == 1:
             found[f"{run}*"] = None
         else:
-            found.update(dict.fromkeys(run[i : i + 2] for i in range(len(run) - 1)))
+            found.update(dict.fromkeys(_pairs(run)))
     return tuple(found)[:MAX_TERMS]
 
 
@@ -61,7 +64,5 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8")).lower()
 
 
-def _tokens(run: str) -> list[str]:
-    if not _IS_CJK.match(run):
-        return [run]
-    return [*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)]

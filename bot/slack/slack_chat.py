@@ -150,16 +150,13 @@ def ephemeral_content(markdown: str, buttons: Sequence[Button]) -> Args:
 def with_end_note(message: dict[str, Any], note: str) -> Args:
     """Return the content of a message with a note at its end, without buttons, its open task cards marked as failed."""
     line = context(escape(f"— {note} —"))
-    blocks = [_with_card_closed(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    kept = [b for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    running = ("task_card", "in_progress")
+    blocks = [b | {"status": "error"} if (b.get("type"), b.get("status")) == running else b for b in kept]
     text = str(message.get("text") or "")[:700]
     if not blocks:
         blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
     return {"text": f"{text}\n— {note} —", "blocks": [*blocks, line]}
-
-
-def _with_card_closed(block: dict[str, Any]) -> dict[str, Any]:
-    is_open = block.get("type") == "task_card" and block.get("status") == "in_progress"
-    return block | {"status": "error"} if is_open else block
 
 
 def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:

@@ -1,6 +1,6 @@
 """Clicks on approval cards: who may decide is checked when the click arrives, and an approval is settled only once."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.ports import Click
 from bot.session.engine.runner import Runner
@@ -38,8 +38,11 @@ class ApprovalClicks:
             self._runner.wake(session)
 
 
-ClickResult = tuple[str | None, str | None]
-"""The key of a text for the person who clicked, and the session to wake."""
+class ClickResult(NamedTuple):
+    """The key of a text for the person who clicked, and the session to wake."""
+
+    text_key: str | None
+    session: str | None = None
 
 
 def record_click(
@@ -48,14 +51,14 @@ def record_click(
     """Record a person's click. A click that does not count changes nothing and returns the reason."""
     found = approvals.get(tx, approval, workspace.team)
     if found is None:
-        return "approval.unknown", None
+        return ClickResult("approval.unknown")
     if found.status != "open":
-        return "approval.settled", None
+        return ClickResult("approval.settled")
     if (found.kind == "approval") != (button in ("approve", "deny")):
-        return "approval.unknown", None
+        return ClickResult("approval.unknown")
     if found.kind == "approval" and workspace.now() >= found.expires:
         settle(tx, found, "expired", (), workspace.now())
-        return "approval.expired", found.session
+        return ClickResult("approval.expired", found.session)
     rule = policy.current(found.rule, found.tool, found.requester)
     own = button != "deny" and user == found.requester  # a requester who lost access may not approve their request
     if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
@@ -65,7 +68,7 @@ def record_click(
     else:
         return _count(tx, rule, found, user, button, workspace.now())
     _journal(tx, found, user, "click_refused", button, workspace.now())
-    return refusal, None
+    return ClickResult(refusal)
 
 
 def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardButton, now: float) -> ClickResult:
@@ -80,9 +83,9 @@ def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardB
         denied = [u for u, v in votes if v == "denied"]
         verdict = tally(rule, found.requester, approved, denied)
     if verdict == "open":
-        return "approval.counted", found.session
+        return ClickResult("approval.counted", found.session)
     settle(tx, found, verdict, tuple(u for u, v in votes if v == vote), now)
-    return None, found.session
+    return ClickResult(None, found.session)
 
 
 def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: float) -> bool:

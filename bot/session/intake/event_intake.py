@@ -117,7 +117,7 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
     access = workspace.check_access(workspace.people.person(tx, incoming.team, incoming.user), incoming.channel)
     authors = inbox.authors(tx, session.thread) - {workspace.bot_user} if session.hydrated and not addressed else None
     if not addressed and not is_follow_up(workspace.follow_ups, incoming.text, authors, incoming.user):
-        return _put(tx, _row(session, incoming, "message", now, access=access))
+        return _put(tx, _row(session, incoming, "message", now, access=access, state="waiting"))
     if (command := parse_command(incoming.text, workspace.bot_user)) is not None:
         return _store_command(tx, session, incoming, command, access, now)
     full = not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
@@ -130,12 +130,8 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
         text_key = "queue.waits"
     else:
         text_key = None
-    row = _row(session, incoming, "message", now, addressed=not full, access=access, state=_state(access))
+    row = _row(session, incoming, "message", now, addressed=not full, access=access)
     return _put(tx, row, opens=True, text_key=text_key)
-
-
-def _state(access: str) -> str:
-    return "refused" if access == "refused" else "waiting"
 
 
 def _put(tx: Tx, row: dict[str, Any], *, opens: bool = False, text_key: str | None = None) -> StoredEvent:
@@ -149,7 +145,7 @@ def _store_command(
     word, rest = command
     kind = "stop" if word == "stop" else "command"
     data = {"word": word, "rest": rest, "at": float(incoming.ts)}
-    row = _row(session, incoming, kind, now, data=data, access=access, state=_state(access))
+    row = _row(session, incoming, kind, now, data=data, access=access)
     return _put(tx, row, text_key="access.refused" if access == "refused" else None)
 
 
@@ -223,7 +219,7 @@ def _row(session: Session, incoming: Incoming, kind: str, now: float, **values: 
         "text": incoming.text,
         "addressed": False,
         "access": "granted",
-        "state": "waiting",
+        "state": "refused" if values.get("access") == "refused" else "waiting",
         "turn": None,
         "data": {},
         "received": now,

@@ -238,15 +238,12 @@ def as_chunks(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 def task_card_blocks(cards: Iterable[TaskCard]) -> list[dict[str, Any]]:
     """Return the newest task cards as blocks, for a message that is edited."""
-    return [_task_card_block(card) for card in list(cards)[-MAX_CARDS:]]
-
-
-def _task_card_block(card: TaskCard) -> dict[str, Any]:
-    block = {"type": "task_card", "task_id": card.key[:256], "title": card.title, "status": card.status}
-    if not card.output:
-        return block
-    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
-    return block | {"output": {"type": "rich_text", "elements": [text]}}
+    blocks: list[dict[str, Any]] = []
+    for card in list(cards)[-MAX_CARDS:]:
+        block = {"type": "task_card", "task_id": card.key[:256], "title": card.title, "status": card.status}
+        text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
+        blocks.append(block | {"output": {"type": "rich_text", "elements": [text]}} if card.output else block)
+    return blocks
 
 
 def _merged(items: list[Item]) -> tuple[Item, ...]:

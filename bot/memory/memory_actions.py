@@ -82,10 +82,14 @@ def remember(
         created=now,
         updated=now,
     )
+    return _add_or_extend(tx, new)
+
+
+def _add_or_extend(tx: Tx, new: Memory) -> tuple[Memory, bool]:
     same = content_hash(new.content)
     for old in memories.by_hash(tx, new.team, new.owner, same):
         if covers(old.audience, new.audience) or covers(new.audience, old.audience):
-            return _confirm(tx, old, new), False
+            return _extend(tx, old, new), False
     if memories.count(tx, new.team, new.owner) >= MAX_KEPT:
         raise RefusedError("full")
     words = search_terms.for_index(new.content)
@@ -149,7 +153,7 @@ def _valid(content: str) -> str:
     return text
 
 
-def _confirm(tx: Tx, old: Memory, new: Memory) -> Memory:
+def _extend(tx: Tx, old: Memory, new: Memory) -> Memory:
     """Extend a stored memory to the audience and the end of its repetition."""
     ends = (old.valid_until, new.valid_until)
     end = None if None in ends else max(e for e in ends if e is not None)

@@ -7,19 +7,13 @@ from contextlib import AbstractAsyncContextManager
 
 from bot.ports import SessionStatus
 from bot.slack.rate_limited_client import KeyedLocks, SlackClient, with_retries
-from bot.slack.slack_errors import is_transient
+from bot.slack.slack_errors import UNSUPPORTED, UNSUPPORTED_HERE, is_transient
 from storage.records import Thread
 from tools.context import ChatError
 
 MAX_RECORDED = 2_000
 RETRY_SECONDS = 0.5  # without a retry, the old status would be shown until the next change
 MAX_SECONDS = 8.0  # of one attempt, which delays the thread's next status
-# The error codes of a workspace, or for an app, without agent sessions.
-UNSUPPORTED = frozenset({
-    "unknown_method", "method_deprecated", "missing_scope", "not_allowed_token_type", "not_authorized",
-    "feature_not_enabled", "team_access_not_granted", "enterprise_is_restricted", "access_denied",
-})  # fmt: skip
-UNSUPPORTED_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
 
 log = logging.getLogger("bot.slack")
 

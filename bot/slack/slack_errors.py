@@ -20,6 +20,12 @@ BAD_CONTENT = frozenset({
     "streaming_mode_mismatch", "cannot_provide_both_markdown_text_and_chunks", "invalid_chunks", "invalid_arguments",
     "invalid_blocks", "invalid_blocks_format", "block_mismatch", "markdown_text_conflict", "no_text",
 })  # fmt: skip
+# agents.sessions.setStatus: the workspace or the app, or only this channel, has no agent sessions.
+UNSUPPORTED = frozenset({
+    "unknown_method", "method_deprecated", "missing_scope", "not_allowed_token_type", "not_authorized",
+    "feature_not_enabled", "team_access_not_granted", "enterprise_is_restricted", "access_denied",
+})  # fmt: skip
+UNSUPPORTED_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
 STOPPED = "stopped_by_user"
 
 

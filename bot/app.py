@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from tools.mcp.server_hub import ServerHub
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class StartError(Exception):
@@ -69,7 +69,7 @@ class Hermes:
         self._hub: ServerHub | None = None
 
     async def start(self) -> None:
-        """Connect to everything outside, take over unfinished work, then accept events. Raises StartError."""
+        """Open the database, connect, take over unfinished work, then accept events. Raise StartError."""
         try:
             await self._start()
         except (FolderError, StorageError, SocketError, ValueError) as error:
@@ -80,31 +80,23 @@ class Hermes:
             raise
 
     async def _start(self) -> None:
-        await self._lock_data_folder()
-        self.db = await _uninterrupted(Database.open(self.config.database_url), lambda db: db.close())
-        self._stack.push_async_callback(self.db.close)
-        await migrate(self.db)
-        self.chat = await self._connect_slack()
-        await check_app_token(self._app_token, self.config.slack_api_url)
-        self.runner = await self._build_runner()
-        self.events = EventIntake(self.db, self.runner, self.workspace)
-        await self._accept_events()
-
-    async def _lock_data_folder(self) -> None:
         lock = InstanceLock(sqlite_path(self.config.database_url))
         lock.acquire()
         self._stack.callback(lock.release)
         await asyncio.to_thread(make_folder, self.config.files_root)
-
-    @property
-    def _app_token(self) -> str:
-        token = self.config.app_token
-        return token.get_secret_value() if token else ""
+        self.db = await _open_database(self.config.database_url)
+        self._stack.push_async_callback(self.db.close)
+        await migrate(self.db)
+        self.chat = await self._connect_slack()
+        await check_app_token(_text(self.config.app_token), self.config.slack_api_url)
+        self.runner = await self._build_runner()
+        self.events = EventIntake(self.db, self.runner, self.workspace)
+        await self._accept_events()
 
     async def _connect_slack(self) -> SlackChat:
-        token, address = self.config.bot_token, self.config.slack_api_url
+        address = self.config.slack_api_url
         try:
-            chat = await SlackChat.open(token.get_secret_value() if token else "", address)
+            chat = await SlackChat.open(_text(self.config.bot_token), address)
         except ChatError as error:
             raise StartError(bot_token_problem(error, address)) from error
         self._stack.push_async_callback(chat.close)
@@ -122,6 +114,7 @@ class Hermes:
         await self._start_mcp()
         self.workspace = workspace_of(config, self.chat.me.user, self.chat.me.team, self.now)
         self._commands = HermesCommands(self.workspace, self._registry, self._missing, self.chat.me.thread_link)
+        version = prompt_version(settings.system_prompt)
         services = Services(
             db=self.db,
             chat=self.chat,
@@ -130,7 +123,7 @@ class Hermes:
             policy=self._policy,
             executor=executor,
             workspace=self.workspace,
-            rules=self._rules(settings.system_prompt),
+            rules=EngineRules(self.workspace, self._policy, self._commands, config.memory.recall_limit, version),
             settings=settings,
             files_root=config.files_root,
             metrics=self.metrics,
@@ -142,19 +135,9 @@ class Hermes:
         self._stack.push_async_callback(runner.stop)
         return runner
 
-    def _rules(self, system_prompt: str | None) -> EngineRules:
-        return EngineRules(
-            workspace=self.workspace,
-            policy=self._policy,
-            commands=self._commands,
-            recall_limit=self.config.memory.recall_limit,
-            prompt_version=prompt_version(system_prompt),
-        )
-
     async def _accept_events(self) -> None:
-        me = AuthorizeResult(
-            enterprise_id=None, team_id=self.chat.me.team, bot_user_id=self.chat.me.user, bot_id=self.chat.me.bot
-        )
+        ids = self.chat.me
+        me = AuthorizeResult(enterprise_id=None, team_id=ids.team, bot_user_id=ids.user, bot_id=ids.bot)
 
         # Without `authorize` the first event waits for a network call before it is stored.
         async def authorize() -> AuthorizeResult:
@@ -167,7 +150,7 @@ class Hermes:
         commands = CommandIntake(self.db, self.runner, self._lookup, self._commands)
         buttons = Buttons(approvals, commands, command_response)
         register(app, self.events, buttons, SlashCommands(commands, command_response))
-        self.socket = SocketConnection(app, self._app_token, self.config.slack_api_url, time.monotonic)
+        self.socket = SocketConnection(app, _text(self.config.app_token), self.config.slack_api_url, time.monotonic)
         await self._start_http()
         resumed = await self.runner.recover()
         log.info("started", extra={"resumed": resumed, "address": self.address})
@@ -179,21 +162,19 @@ class Hermes:
         self._stack.push_async_callback(self.socket.close)
 
     async def _start_http(self) -> None:
-        view = HttpEndpoints(self.config.http_port, self._checks, self._metrics_text)
+        port = self.config.http_port
+        endpoints = HttpEndpoints(port, self._checks, self._metrics_text)
         try:
-            self.address = await view.start()
+            self.address = await endpoints.start()
         except OSError as error:
-            port = self.config.http_port
             remedy = "set HERMES_HTTP_PORT to a free one (0 takes any)"
             raise StartError(f"port {port} on 127.0.0.1 cannot be used for health and metrics: {remedy}") from error
-        self._stack.push_async_callback(view.stop)
+        self._stack.push_async_callback(endpoints.stop)
 
     async def stop(self) -> None:
-        """Refuse new events, let running steps commit, then close streams, MCP servers and the database."""
+        """Refuse new events, let running steps commit, then close streams, MCP connections and the database."""
         await self._stack.aclose()
         log.info("stopped")
-
-    # --- MCP servers
 
     async def _start_mcp(self) -> None:
         settings = await asyncio.to_thread(server_settings, self.config)
@@ -216,8 +197,6 @@ class Hermes:
     def _missing(self) -> list[str]:
         return self._hub.missing() if self._hub is not None else []
 
-    # --- jobs, health and metrics
-
     async def _expire(self) -> None:
         for session in await self.db.write(approval_clicks.expire, self.workspace.team, self.now()):
             self.runner.wake(session)
@@ -232,18 +211,22 @@ class Hermes:
 
     async def _metrics_text(self) -> bytes:
         servers = {row.name: row.up for row in self._hub.status()} if self._hub is not None else {}
-        return self.metrics.text(await self.db.read(_stored, servers))
+
+        def count(tx: Tx) -> StoredCounts:
+            return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
+
+        return self.metrics.text(await self.db.read(count))
 
 
-def _stored(tx: Tx, servers: dict[str, bool]) -> StoredCounts:
-    return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
+def _text(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""
 
 
-async def _uninterrupted(opening: Coroutine[Any, Any, T], close: Callable[[T], Coroutine[Any, Any, None]]) -> T:
-    """Await what must not stop half-way: when cancelled, it is finished and closed first."""
-    task = asyncio.ensure_future(opening)
+async def _open_database(url: str) -> Database:
+    """Open the database. If this is cancelled, opening is completed and the database closed."""
+    task = asyncio.ensure_future(Database.open(url))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await close(await task)
+        await (await task).close()
         raise

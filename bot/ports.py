@@ -1,4 +1,4 @@
-"""The interfaces to Slack and to the model. Tests pass in their own; everything else is called directly."""
+"""The interfaces to Slack and to the model, which tests replace by their own, and the records that they exchange."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ SessionStatus = Literal["processing", "active", "suspended", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One button. A click returns `action` and `value`; `value` never contains text of a message."""
+    """One button. A click on it returns `action` and `value`; `value` never contains text of a message."""
 
     label: str
     action: str
@@ -23,7 +23,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What a command answers: Markdown that only its author sees, with buttons below. A button's answer replaces it."""
+    """The answer to a command: Markdown with buttons below. The answer to a click on one of them replaces it."""
 
     text: str
     buttons: tuple[Button, ...] = ()
@@ -31,19 +31,16 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """A person's click on a message; `thread` is where an answer to them belongs."""
+    """A person's click on a message; `thread`: where they are answered."""
 
     user: str
     thread: Thread
     value: str
 
 
-# --- Slack, outward -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ReplySpec:
-    """Where and for whom a reply is written. `key`: of the delivery, in the metadata of its messages."""
+    """Where and for whom a reply is written. `key`: the delivery's key, in the metadata of its messages."""
 
     thread: Thread
     recipient: str
@@ -53,7 +50,7 @@ class ReplySpec:
 
 
 class PartRecorder(Protocol):
-    """Records each message of a reply: before it is opened, and its ts right afterwards."""
+    """Records each message of a reply before it is opened, and its ts right afterwards."""
 
     async def opening(self, part: int) -> None: ...
     def opened(self, part: int, ts: str) -> None: ...
@@ -66,38 +63,36 @@ class Reply(Protocol):
         """Add model text."""
 
     def restart(self) -> None:
-        """The model's stream of the current step broke off: its text is marked as interrupted, a new one follows."""
+        """Mark the text of the current step as interrupted: its stream broke, and a new attempt follows."""
 
     def task(self, key: str, title: str, status: TaskStatus, output: str | None = None) -> None:
         """Show or update one tool's task card."""
 
     def end_step(self) -> None:
-        """The text so far belongs to a step with tool calls and is committed. What follows is a new paragraph."""
+        """End the text of a step with tool calls, which is committed. Later text is a new paragraph."""
 
     @property
     def shown(self) -> str:
-        """The text of the current step so far, as it was added."""
+        """The text of the current step so far, as added."""
 
     async def finish(self, text: str, status: SessionStatus = "active") -> None:
         """Deliver the complete text of the last step; call it only after its entry is committed.
 
-        Transient errors (429, server errors, no connection) are tried again. Where Slack refuses the stream, the
-        message is edited; where it refuses the edit, a new message is posted.
-
-        Raise ChatError: "stopped_by_user" if a person stopped the stream first (call `interrupt` next); `uncertain` if
-        Slack may show the text nevertheless. It may be called again with the same text.
+        Transient errors are tried again. Where Slack refuses the stream, the message is edited; where it refuses the
+        edit, a new message is posted. It may be called again with the same text. Raise ChatError: "stopped_by_user" if
+        a person stopped the stream first (call `interrupt` next); `uncertain` if Slack may show the text.
         """
 
     async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
         """Close the message with a short note on why it ends here, or post the note. Raise ChatError.
 
-        All text added so far is shown, because it is recorded. Open cards are closed as failed, with the note.
+        All text added so far is shown, because it is recorded. Open task cards are closed as failed, with the note.
         """
 
     async def pause(self, status: SessionStatus = "suspended") -> None:
         """Close the message because the turn waits for approvals. Raise ChatError.
 
-        The text added so far must be committed: all of it is shown. Open cards end with "waiting for a decision".
+        All text added so far is shown: it must be committed. Open task cards end with "waiting for a decision".
         """
 
     async def close(self) -> None:
@@ -105,7 +100,7 @@ class Reply(Protocol):
 
 
 class Chat(ToolChat, Protocol):
-    """Everything Hermes does in Slack. Methods raise ChatError unless they say otherwise; each has its own timeout."""
+    """All calls to Slack. Methods raise ChatError unless they say otherwise; each has its own timeout."""
 
     def reply(self, spec: ReplySpec, recorder: PartRecorder) -> Reply: ...
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
@@ -121,8 +116,8 @@ class Chat(ToolChat, Protocol):
         """Return our messages in the thread that belong to one of these deliveries, oldest first.
 
         A message belongs to the delivery whose key is in its metadata. A stream gets its metadata only when it is
-        stopped: with `recorded`, our messages without metadata count too, except those whose ts is in it.
-        `after`: the ts after which to look; None: the complete thread.
+        stopped: with `recorded`, our messages without metadata count too, except those with a ts in `recorded`.
+        `after`: only messages newer than this ts; None: the complete thread.
         """
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
@@ -131,8 +126,8 @@ class Chat(ToolChat, Protocol):
     async def close_stream(self, channel: str, ts: str, note: str, open_calls: Sequence[tuple[str, str]] = ()) -> None:
         """Stop a stream that an earlier process left open and add `note` at its end. Idempotent.
 
-        `open_calls`: id and name of the calls that were running then; their task cards are closed as failed.
-        A message that is not an open stream gets the note by an edit, and loses its buttons.
+        `open_calls`: id and name of the calls whose task cards are closed as failed. A message that is not an open
+        stream is edited: it gets the note and loses its buttons.
         """
 
 
@@ -147,11 +142,8 @@ class ApprovalCard:
     names: dict[str, str] = field(default_factory=dict)
 
 
-# --- the model -----------------------------------------------------------------------------------------------------
-
-
 class ModelError(Exception):
-    """The model gave no usable reply. `str()` is safe to show: it contains no key and no stack trace.
+    """The model returned no usable reply. `str()` is safe to show: it contains no API key and no stack trace.
 
     `code`: unreachable, timeout, auth, overflow (the request exceeds the context window), rejected, rate_limited,
     server, broken (the stream ended early after text was shown, and again in a second attempt), malformed.

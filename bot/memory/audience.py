@@ -1,6 +1,6 @@
 """Who may see a memory, and where. A memory is used only in turns of its owner.
 
-learnt in                       audience                 used in
+learned in                      audience                 used in
 the owner's DM                  dm                       the owner's DM
 private channel or group DM C   private, C               the owner's DM, and C while C is not shared
 public channel                  public                   the owner's DM and every conversation that is not shared
@@ -8,7 +8,7 @@ shared channel C                private|public, C, shared  the owner's DM and C
 (widened by the owner)          workspace                the owner's DM and every conversation that is not shared
 
 A shared channel has people of another organization (`Place.shared`). A private channel that becomes public loses what
-was learnt there. An unknown reader, place or workspace sees nothing.
+was learned there. An unknown reader, place or workspace sees nothing.
 """
 
 from storage.records import Audience, Person, Place
@@ -17,7 +17,7 @@ WORKSPACE = Audience("workspace")
 
 
 def audience_of(place: Place) -> Audience:
-    """Return the audience of what is learnt in a place."""
+    """Return the audience of what is learned in a place."""
     if place.kind == "im":
         return Audience("dm")
     if place.kind == "public":
@@ -29,14 +29,12 @@ def visible_audiences(place: Place) -> tuple[Audience, ...] | None:
     """Return every audience whose memories may be used in a place. None means all: only the owner reads a DM."""
     if place.kind == "im":
         return None
-    private = place.kind != "public"
-    shared = (
-        *((Audience("private", place.channel, shared=True),) if private else ()),
-        Audience("public", place.channel, shared=True),
-    )
+    shared = (Audience("public", place.channel, shared=True),)
+    private = () if place.kind == "public" else (Audience("private", place.channel, shared=True),)
     if place.shared:
-        return shared
-    return (*shared, *((Audience("private", place.channel),) if private else ()), Audience("public"), WORKSPACE)
+        return (*private, *shared)
+    unshared = () if place.kind == "public" else (Audience("private", place.channel),)
+    return (*private, *shared, *unshared, Audience("public"), WORKSPACE)
 
 
 def is_visible(audience: Audience, owner: str, reader: str | None, place: Place | None) -> bool:

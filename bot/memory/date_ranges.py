@@ -1,11 +1,11 @@
 """Finds times in a question ("5月2号", "last Tuesday", "上周", "2 days ago") as ranges of seconds since 1970.
 
-Memories from these times rank higher, and no memory is excluded, so a wrong guess costs little. A day and month without
-a year stand for this year's and last year's.
+Memories from these times rank higher and no memory is excluded, so a wrong guess costs little. A day and month without
+a year mean this year's and last year's.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -58,34 +58,22 @@ def _day(day: date) -> Days:
     return day, day + timedelta(days=1)
 
 
-def _full(hit: re.Match[str], today: date) -> Iterator[Days]:
-    yield _day(date(int(hit[1]), int(hit[2]), int(hit[3])))
+def _either_year(month: int | str, day: str, today: date, year: str | None = None) -> list[Days]:
+    years, m, d = [int(year)] if year else [today.year, today.year - 1], int(month), int(day)
+    return [_day(date(y, m, d)) for y in years if (m, d) != (2, 29) or y % 4 == 0]
 
 
-def _either_year(month: int, day: int, today: date, year: str | None = None) -> Iterator[Days]:
-    for y in [int(year)] if year else [today.year, today.year - 1]:
-        if (month, day) != (2, 29) or y % 4 == 0:
-            yield _day(date(y, month, day))
+def _english_date(hit: re.Match[str], today: date) -> list[Days]:
+    return _either_year(_MONTHS[hit["m"][:3]], hit["d"], today, hit["y"])
 
 
-def _month_day(hit: re.Match[str], today: date) -> Iterator[Days]:
-    return _either_year(int(hit[1]), int(hit[2]), today)
+def _number(hit: re.Match[str]) -> int:
+    digits: str = hit[1] or hit[2]
+    return int(digits) if digits.isdecimal() else _ZH_NUMBERS[digits]
 
 
-def _english(hit: re.Match[str], today: date) -> Iterator[Days]:
-    return _either_year(_MONTHS[hit["m"][:3]], int(hit["d"]), today, hit["y"])
-
-
-def _ago(count: str) -> int:
-    return int(count) if count.isdecimal() else _ZH_NUMBERS[count]
-
-
-def _days_ago(hit: re.Match[str], today: date) -> Iterator[Days]:
-    yield _day(today - timedelta(days=_ago(hit[1] or hit[2])))
-
-
-def _weeks_ago(hit: re.Match[str], today: date) -> Iterator[Days]:
-    yield _week(today, _ago(hit[1] or hit[2]))
+def _back(today: date, days: int) -> list[Days]:
+    return [_day(today - timedelta(days=days))]
 
 
 def _week(today: date, back: int) -> Days:
@@ -102,52 +90,38 @@ def _year(today: date, back: int) -> Days:
     return date(today.year - back, 1, 1), date(today.year - back + 1, 1, 1)
 
 
-def _weekday(weekday: int, today: date, back: int) -> Days:
-    return _day(_week(today, back)[0] + timedelta(days=weekday))
+def _english_weekday(hit: re.Match[str], today: date) -> list[Days]:
+    """Return the latest such day before today; "last Tuesday" can also mean the one of last week."""
+    recent = today - timedelta(days=(today.weekday() - _WEEKDAYS[hit[2][:3]] - 1) % 7 + 1)
+    both = hit[1] == "last" and recent >= _week(today, 0)[0]
+    return [_day(recent), *(_back(recent, 7) if both else ())]
 
 
-def _english_weekday(hit: re.Match[str], today: date) -> Iterator[Days]:
-    """The latest such day before today; "last Tuesday" can also mean the one of last week."""
-    weekday = _WEEKDAYS[hit[2][:3]]
-    recent = today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
-    yield _day(recent)
-    if hit[1] == "last" and recent >= _week(today, 0)[0]:
-        yield _day(recent - timedelta(days=7))
+def _chinese_weekday(hit: re.Match[str], today: date) -> list[Days]:
+    return [_day(_week(today, len(hit[1]))[0] + timedelta(days=_ZH_WEEKDAYS[hit[2][:3]]))]
 
 
-def _chinese_weekday(hit: re.Match[str], today: date) -> Iterator[Days]:
-    yield _weekday(_ZH_WEEKDAYS[hit[2][:3]], today, len(hit[1]))
-
-
-def _fixed(days: Callable[[date], Days]) -> Callable[[re.Match[str], date], Iterator[Days]]:
-    return lambda _, today: iter((days(today),))
-
-
-def _back(days: int) -> Callable[[date], Days]:
-    return lambda today: _day(today - timedelta(days=days))
-
-
-_READERS: list[tuple[re.Pattern[str], Callable[[re.Match[str], date], Iterator[Days]]]] = [
+_READERS: list[tuple[re.Pattern[str], Callable[[re.Match[str], date], list[Days]]]] = [
     (re.compile(pattern), read)
     for pattern, read in [
-        (r"(?<!\d)(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})(?!\d)", _full),
-        (r"(?<![\d年])(\d{1,2})月(\d{1,2})[日号]?(?!\d)", _month_day),
-        (rf"\b{_MONTH} {_DAY}{_MAYBE_YEAR}", _english),
-        (rf"\b{_DAY}(?: of)? {_MONTH}{_MAYBE_YEAR}", _english),
-        (r"大前天", _fixed(_back(3))),
-        (r"(?<!大)前天|\bday before yesterday\b", _fixed(_back(2))),
-        (r"昨[天晚日]|\byesterday\b|\blast night\b", _fixed(_back(1))),
-        (r"今[天晚早日]|\btoday\b|\bthis morning\b", _fixed(_back(0))),
-        (rf"{_NUMBER}天[之以]?前|\b(\d{{1,3}}) days? ago\b", _days_ago),
-        (rf"{_NUMBER}(?:个星期|周)[之以]?前|\b(\d{{1,3}}) weeks? ago\b", _weeks_ago),
+        (r"(?<!\d)(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})(?!\d)", lambda h, t: _either_year(h[2], h[3], t, h[1])),
+        (r"(?<![\d年])(\d{1,2})月(\d{1,2})[日号]?(?!\d)", lambda h, t: _either_year(h[1], h[2], t)),
+        (rf"\b{_MONTH} {_DAY}{_MAYBE_YEAR}", _english_date),
+        (rf"\b{_DAY}(?: of)? {_MONTH}{_MAYBE_YEAR}", _english_date),
+        (r"大前天", lambda _, t: _back(t, 3)),
+        (r"(?<!大)前天|\bday before yesterday\b", lambda _, t: _back(t, 2)),
+        (r"昨[天晚日]|\byesterday\b|\blast night\b", lambda _, t: _back(t, 1)),
+        (r"今[天晚早日]|\btoday\b|\bthis morning\b", lambda _, t: _back(t, 0)),
+        (rf"{_NUMBER}天[之以]?前|\b(\d{{1,3}}) days? ago\b", lambda h, t: _back(t, _number(h))),
+        (rf"{_NUMBER}(?:个星期|周)[之以]?前|\b(\d{{1,3}}) weeks? ago\b", lambda h, t: [_week(t, _number(h))]),
         (r"(?<!上)(上{0,2})个?(?:周|星期|礼拜)([一二三四五六日天])", _chinese_weekday),
-        (r"上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", _fixed(lambda t: _week(t, 2))),
-        (r"(?<!上)上个?(?:周|星期|礼拜)(?![一二三四五六日天])|\blast week\b", _fixed(lambda t: _week(t, 1))),
-        (r"[这本]个?(?:周|星期|礼拜)(?![一二三四五六日天])|\bthis week\b", _fixed(lambda t: _week(t, 0))),
-        (r"上个?月|\blast month\b", _fixed(lambda t: _month(t, 1))),
-        (r"[这本]个?月|\bthis month\b", _fixed(lambda t: _month(t, 0))),
-        (r"去年|\blast year\b", _fixed(lambda t: _year(t, 1))),
-        (r"今年|\bthis year\b", _fixed(lambda t: _year(t, 0))),
+        (r"上上个?(?:周|星期|礼拜)(?![一二三四五六日天])", lambda _, t: [_week(t, 2)]),
+        (r"(?<!上)上个?(?:周|星期|礼拜)(?![一二三四五六日天])|\blast week\b", lambda _, t: [_week(t, 1)]),
+        (r"[这本]个?(?:周|星期|礼拜)(?![一二三四五六日天])|\bthis week\b", lambda _, t: [_week(t, 0)]),
+        (r"上个?月|\blast month\b", lambda _, t: [_month(t, 1)]),
+        (r"[这本]个?月|\bthis month\b", lambda _, t: [_month(t, 0)]),
+        (r"去年|\blast year\b", lambda _, t: [_year(t, 1)]),
+        (r"今年|\bthis year\b", lambda _, t: [_year(t, 0)]),
         (rf"\b(last|on|this) {_WEEKDAY}", _english_weekday),
     ]
 ]  # fmt: skip

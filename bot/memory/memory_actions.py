@@ -1,4 +1,4 @@
-"""What people, commands and tools can do with memories. Every rule for writing one is checked here."""
+"""What commands and tools can do with memories. Every rule for writing one is checked here."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -47,14 +47,6 @@ class Source:
     permalink: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A memory as it is stored now. `already_known`: it existed before."""
-
-    memory: Memory
-    already_known: bool = False
-
-
 def remember(
     tx: Tx,
     person: Person,
@@ -65,11 +57,11 @@ def remember(
     type: MemoryType = "fact",  # noqa: A002 (the column's name)
     valid_until: float | None = None,
     source: Source | None = None,
-) -> Remembered:
-    """Store one fact of `person` for the audience of `place`. Raise RefusedError.
+) -> tuple[Memory, bool]:
+    """Store one fact of `person` for the audience of `place`. Return the memory, and True if it is new.
 
-    A known fact is not stored twice. Its audience widens if it is repeated where more people read, and its end moves to
-    the later one.
+    A stored fact is not stored twice: repeated where more people read, it gets that audience, and of the two ends it
+    gets the later one. Raise RefusedError.
     """
     if not is_known_reader(person, place):
         raise RefusedError("nowhere")
@@ -90,7 +82,18 @@ def remember(
         created=now,
         updated=now,
     )
-    return _add_or_confirm(tx, new)
+    return _add_or_extend(tx, new)
+
+
+def _add_or_extend(tx: Tx, new: Memory) -> tuple[Memory, bool]:
+    same = content_hash(new.content)
+    for old in memories.by_hash(tx, new.team, new.owner, same):
+        if covers(old.audience, new.audience) or covers(new.audience, old.audience):
+            return _extend(tx, old, new), False
+    if memories.count(tx, new.team, new.owner) >= MAX_KEPT:
+        raise RefusedError("full")
+    words = search_terms.for_index(new.content)
+    return memories.add(tx, new, words=words, content_hash=same, actor=new.owner), True
 
 
 def edit(tx: Tx, person: Person, short_id: str, content: str, now: float) -> Memory:
@@ -114,7 +117,7 @@ def get(tx: Tx, person: Person, short_id: str) -> Memory | None:
 def search(tx: Tx, person: Person, question: str, *, limit: int, place: Place | None = None) -> tuple[Memory, ...]:
     """Return the person's memories with words of the question, archived ones too, the best first.
 
-    With `place` only those that may be used there; without it all of them, for the owner alone.
+    With `place`: only those that may be used there; without it, all of them, to be shown to the owner only.
     """
     if place is not None and not is_known_reader(person, place):
         return ()
@@ -124,29 +127,12 @@ def search(tx: Tx, person: Person, question: str, *, limit: int, place: Place | 
     return tuple(h.memory for h in hits)
 
 
-def page(tx: Tx, person: Person, *, limit: int, offset: int = 0) -> tuple[tuple[Memory, ...], int]:
-    """Return one page of the person's memories, active and newest first, and how many there are in all."""
-    total = memories.count(tx, person.team, person.id)
-    return memories.page(tx, person.team, person.id, limit=limit, offset=offset), total
-
-
 def forget(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
     """Delete a memory, its search words and what it superseded, and return it. Raise RefusedError."""
     old = _existing(tx, person, short_id)
     if not memories.forget(tx, old, actor=person.id, now=now):
         raise RefusedError("gone")
     return old
-
-
-def _add_or_confirm(tx: Tx, new: Memory) -> Remembered:
-    same = content_hash(new.content)
-    for old in memories.by_hash(tx, new.team, new.owner, same):
-        if covers(old.audience, new.audience) or covers(new.audience, old.audience):
-            return Remembered(_confirm(tx, old, new), already_known=True)
-    if memories.count(tx, new.team, new.owner) >= MAX_KEPT:
-        raise RefusedError("full")
-    words = search_terms.for_index(new.content)
-    return Remembered(memories.add(tx, new, words=words, content_hash=same, actor=new.owner))
 
 
 def _existing(tx: Tx, person: Person, short_id: str) -> Memory:
@@ -167,8 +153,8 @@ def _valid(content: str) -> str:
     return text
 
 
-def _confirm(tx: Tx, old: Memory, new: Memory) -> Memory:
-    """Extend a known memory to the audience and the time of its repetition."""
+def _extend(tx: Tx, old: Memory, new: Memory) -> Memory:
+    """Extend a stored memory to the audience and the end of its repetition."""
     ends = (old.valid_until, new.valid_until)
     end = None if None in ends else max(e for e in ends if e is not None)
     merged = replace(old, status="active", valid_until=end, updated=new.updated)

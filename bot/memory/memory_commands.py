@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from bot.memory import memory_actions, memory_format
 from bot.memory.audience import WORKSPACE, covers
-from bot.memory.memory_actions import MemoryType, RefusedError, Source
+from bot.memory.memory_actions import MemoryType, RefusedError
 from bot.ports import Button, CommandAnswer
 from bot.texts import say
+from storage import memories
 from storage.database import Tx
 from storage.records import Memory, Person, Place
 
@@ -22,20 +23,9 @@ MAX_FOUND = 10
 MAX_CHOICES = 5
 
 _CHINESE_VERBS = {
-    "列表": "list",
-    "列出": "list",
-    "搜索": "search",
-    "查找": "search",
-    "添加": "add",
-    "记住": "add",
-    "修改": "edit",
-    "编辑": "edit",
-    "忘记": "forget",
-    "删除": "forget",
-    "帮助": "help",
-}
-
-
+    "列表": "list", "列出": "list", "搜索": "search", "查找": "search", "添加": "add", "记住": "add",
+    "修改": "edit", "编辑": "edit", "忘记": "forget", "删除": "forget", "帮助": "help",
+}  # fmt: skip
 _TYPE_WORDS: dict[MemoryType, str] = {
     "instruction": r"\b(always|never|from now on|(answer|reply) (me )?in|call me|don'?t ever)\b"
     "|总是|永远|以后|从现在起|叫我|请用",
@@ -46,24 +36,18 @@ _TYPE_WORDS: dict[MemoryType, str] = {
 }
 
 
-def guess_type(content: str) -> MemoryType:
-    """Guess the type of a typed fact, so that a standing one is used even where no question matches its words."""
-    low = content.casefold()
-    return next((kind for kind, pattern in _TYPE_WORDS.items() if re.search(pattern, low)), "fact")
-
-
 def parse(text: str) -> tuple[str, str]:
     """Return the verb, in lower case and English, and the rest of the text; empty if there is none."""
     verb, *rest = text.strip().split(maxsplit=1) or [""]
     return _CHINESE_VERBS.get(verb, verb.lower()), rest[0] if rest else ""
 
 
-def run(tx: Tx, person: Person, place: Place, text: str, now: float, source: Source | None = None) -> CommandAnswer:
+def run(tx: Tx, person: Person, place: Place, text: str, now: float) -> CommandAnswer:
     """Run a command that `person` typed in `place`; return the answer. `text` is what follows `/memory`, unescaped."""
     verb, rest = parse(text)
     try:
         if verb == "add":
-            return _add(tx, person, place, rest, now, source)
+            return _add(tx, person, place, rest, now)
         if verb in _VERBS:
             return _VERBS[verb](tx, person, rest, now)
     except RefusedError as error:
@@ -93,33 +77,31 @@ def _with_details(key: str, memory: Memory, person: Person, now: float) -> str:
     return say(key, person.locale, content=memory.content, facts=facts)
 
 
-def _add(tx: Tx, person: Person, place: Place, content: str, now: float, source: Source | None) -> CommandAnswer:
+def _add(tx: Tx, person: Person, place: Place, content: str, now: float) -> CommandAnswer:
     if not content:
         return _say(person, "memory.usage.add")
-    remembered = memory_actions.remember(tx, person, place, content, now, type=guess_type(content), source=source)
-    text = _with_details(
-        "memory.already_known" if remembered.already_known else "memory.added", remembered.memory, person, now
-    )
-    if covers(remembered.memory.audience, WORKSPACE):
+    # The type is guessed, so that a standing fact is used even where no question has its words.
+    low = content.casefold()
+    kind: MemoryType = next((kind for kind, pattern in _TYPE_WORDS.items() if re.search(pattern, low)), "fact")
+    memory, is_new = memory_actions.remember(tx, person, place, content, now, type=kind)
+    text = _with_details("memory.added" if is_new else "memory.already_known", memory, person, now)
+    if covers(memory.audience, WORKSPACE):
         return CommandAnswer(text)
-    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, remembered.memory.short_id),))
+    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, memory.short_id),))
 
 
 def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     wanted = int(rest) if rest.isascii() and rest.isdecimal() and len(rest) < 6 else 1
-    _, total = memory_actions.page(tx, person, limit=0)
+    total = memories.count(tx, person.team, person.id)
     pages = max(1, -(-total // PAGE_SIZE))
     number = min(max(1, wanted), pages)
     first = (number - 1) * PAGE_SIZE
-    shown, _ = memory_actions.page(tx, person, limit=PAGE_SIZE, offset=first)
+    shown = memories.page(tx, person.team, person.id, limit=PAGE_SIZE, offset=first)
     if not shown:
         return _say(person, "memory.list.none")
     head = say("memory.list", person.locale, first=first + 1, last=first + len(shown), total=total)
-    page_buttons = tuple(
-        Button(say("memory.page", person.locale, page=other), PAGE, str(other))
-        for other in (number - 1, number + 1)
-        if 1 <= other <= pages
-    )
+    others = [other for other in (number - 1, number + 1) if 1 <= other <= pages]
+    page_buttons = tuple(Button(say("memory.page", person.locale, page=n), PAGE, str(n)) for n in others)
     return CommandAnswer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), page_buttons)
 
 
@@ -143,9 +125,8 @@ def _edit(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
         return _say(person, "memory.usage.edit")
     if memory_actions.get(tx, person, short_id) is None:
         return _say(person, "memory.no_such", id=_quoted(short_id, 20))
-    return CommandAnswer(
-        _with_details("memory.edited", memory_actions.edit(tx, person, short_id, content[0], now), person, now)
-    )
+    edited = memory_actions.edit(tx, person, short_id, content[0], now)
+    return CommandAnswer(_with_details("memory.edited", edited, person, now))
 
 
 def _forget(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
@@ -173,7 +154,7 @@ def _ask_to_forget(tx: Tx, person: Person, short_id: str, now: float) -> Command
 
 
 def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> CommandAnswer:
-    """Forget the version that was shown. A memory that was edited since is shown again instead."""
+    """Forget the version that was shown. If the memory was edited since, show the new version instead."""
     short_id, _, version = value.partition(":")
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:

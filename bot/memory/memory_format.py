@@ -1,4 +1,4 @@
-"""The text of a memory: cleaned for storage, compared, and shown to its owner and to the model. Pure."""
+"""The text of a memory: normalized for storage and comparison, and shown to its owner. Pure."""
 
 import hashlib
 import unicodedata
@@ -38,12 +38,6 @@ def has_ended(memory: Memory, now: float) -> bool:
 def line(memory: Memory, person: Person, now: float) -> str:
     """Return one line of a list: id, content (cut) and details."""
     return f"- `{memory.short_id}` {short(memory.content, LINE)} · _{details(memory, person, now)}_"
-
-
-def suggestion(memory: Memory, person: Person) -> str:
-    """Return one line for the model: id, content, type and dates."""
-    until = f", until {day(memory.valid_until - 1, person)}" if memory.valid_until is not None else ""
-    return f"[{memory.short_id}] {memory.content} ({memory.type}, noted {day(memory.updated, person)}{until})"
 
 
 def details(memory: Memory, person: Person, now: float) -> str:

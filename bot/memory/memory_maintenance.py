@@ -16,31 +16,25 @@ BATCH = 200  # memories of one transaction, which keeps it well below 50 ms
 
 def consolidate(tx: Tx, team: str, owner: str) -> int:
     """Merge the person's exact duplicates; return how many memories were merged into others."""
-    gone = 0
+    merged, actor = 0, "consolidate"
     for group in memories.duplicates(tx, team, owner):
         plan = merge_plan(group)
-        if plan is None or gone >= BATCH:
+        if plan is None or merged >= BATCH:
             continue
-        kept, double = plan
-        for memory in double:
-            # Deleted, not superseded: the content is the same, and forgetting the one that stays must leave no copy.
-            memories.forget(tx, memory, actor="consolidate", now=kept.updated, event="merged")
-        memories.change(
-            tx,
-            kept,
-            words=search_terms.for_index(kept.content),
-            content_hash=content_hash(kept.content),
-            event="consolidated",
-            actor="consolidate",
-        )
-        gone += len(double)
-    return gone
+        kept, duplicates = plan
+        for memory in duplicates:
+            # Deleted, not superseded: the content is the same, and forgetting the kept one must leave no copy.
+            memories.forget(tx, memory, actor=actor, now=kept.updated, event="merged")
+        words, same = search_terms.for_index(kept.content), content_hash(kept.content)
+        memories.change(tx, kept, words=words, content_hash=same, event="consolidated", actor=actor)
+        merged += len(duplicates)
+    return merged
 
 
 def merge_plan(group: Sequence[Memory]) -> tuple[Memory, tuple[Memory, ...]] | None:
     """Return the memory to keep, with its new values, and the duplicates to delete; None if nothing can be merged.
 
-    Only memories covered by the widest audience are merged, so nothing becomes visible where it was not. The kept
+    Only memories covered by the widest audience are merged, so no content becomes visible in another place. The kept
     memory has the oldest one's id and date, and the widest one's audience and source.
     """
     covered = {wide.id: tuple(m for m in group if covers(wide.audience, m.audience)) for wide in group}

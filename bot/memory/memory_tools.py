@@ -1,4 +1,4 @@
-"""The model's memory tools. Each acts only for the requester, and sees only what may be used in this place."""
+"""The model's memory tools. They use only the requester's memories, and only those that may be used in this place."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
@@ -40,16 +40,13 @@ async def remember(
     link = await context.chat.permalink(context.place.channel, context.source_ts) if context.source_ts else None
     source = Source(context.place.channel, context.source_ts or None, link)
 
-    def keep(tx: Tx) -> memory_actions.Remembered:
-        return memory_actions.remember(
-            tx, context.person, context.place, content, context.now(), type=type, valid_until=end, source=source
-        )
-
+    options: dict[str, Any] = {"type": type, "valid_until": end, "source": source}
+    args = (context.person, context.place, content, context.now())
     try:
-        remembered = await context.db.write(keep)
+        memory, is_new = await context.db.write(memory_actions.remember, *args, **options)
     except RefusedError as error:
         raise ToolError(f"refused_{error.reason}", str(error), suggestion="Tell the person why.") from None
-    return {**_shown(remembered.memory, context), "already_known": remembered.already_known}
+    return {**_shown(memory, context), "already_known": not is_new}
 
 
 @tool(effect="read", summary=("Looks through your memories that may be used here.", "查找可在此处使用的您的记忆。"))
@@ -93,8 +90,11 @@ def memory_tools() -> tuple[Tool, ...]:
 
 def _forget_if_same(tx: Tx, person: Person, place: Place, short_id: str, content: str, now: float) -> dict[str, Any]:
     memory = memory_actions.get(tx, person, short_id)
-    seen = is_known_reader(person, place) and memory is not None
-    if memory is None or not seen or not is_visible(memory.audience, memory.owner, person.id, place):
+    if (
+        memory is None
+        or not is_known_reader(person, place)
+        or not is_visible(memory.audience, memory.owner, person.id, place)
+    ):
         raise ToolError(
             "no_such_memory",
             "No memory with this id can be seen in this conversation; it may be forgotten already.",
@@ -111,15 +111,11 @@ def _forget_if_same(tx: Tx, person: Person, place: Place, short_id: str, content
 
 
 def _shown(memory: Memory, context: ToolContext) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "id": memory.short_id,
-        "content": memory.content,
-        "type": memory.type,
-        "since": memory_format.day(memory.created, context.person),
-    }
-    if memory.valid_until is not None:
-        shown["until"] = memory_format.day(memory.valid_until - 1, context.person)
-    return shown
+    since = memory_format.day(memory.created, context.person)
+    shown = {"id": memory.short_id, "content": memory.content, "type": memory.type, "since": since}
+    if memory.valid_until is None:
+        return shown
+    return {**shown, "until": memory_format.day(memory.valid_until - 1, context.person)}
 
 
 def _end_of(day: str, person: Person, now: float) -> float:

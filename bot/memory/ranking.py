@@ -1,4 +1,4 @@
-"""Which memories come first for a question: a score for each, and the choice among them. Pure."""
+"""Ranks memories for a question: a score for each, and the choice among them. Pure."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ from storage.records import Memory
 
 DAY = 86400.0
 
-# Memories of these types shape every answer, so they are considered whatever the question says. The value is their
-# lowest base score: how to act comes before who they are, and that before what they like.
+# Memories of these types affect every answer, so they are candidates for every question. The value is their lowest base
+# score: how to act for a person comes before who they are, and that before what they like.
 STANDING = {"instruction": 0.3, "identity": 0.26, "preference": 0.22}
-MAX_STANDING = 3  # standing memories that the question does not point to, so that they leave room for answers
+MAX_STANDING = 3  # standing memories that do not match the question, so that they leave room for others
 
-# Bonuses are added and bounded. A factor that shrinks with age would hide what is old and still true, so age only
-# decides between memories that are otherwise equal.
+# Bonuses are added and bounded. A factor that shrinks with age would hide old memories that are still true, so age
+# only decides between memories that are otherwise equal.
 DATE_BONUS = 0.5
 IMPORTANCE_BONUS = 0.05
 HITS_BONUS = 0.05
@@ -24,10 +24,10 @@ MIN_COVERAGE = 0.1
 
 
 def score(memory: Memory, now: float, *, strength: float = 0.0, coverage: float = 0.0, dated: bool = False) -> float:
-    """Return the rank of one memory for a question, 0 for one that has nothing to do with it.
+    """Return the score of one memory for a question, 0 for one that is not related to it.
 
     `strength` is its index score divided by the best one's, `coverage` the share of the question's words that it has,
-    `dated` whether it is from the time that the question names.
+    `dated` whether it is from a time that the question names.
     """
     found = WORDS_SHARE * strength + (1 - WORDS_SHARE) * coverage if coverage >= MIN_COVERAGE else 0.0
     base = max(found, STANDING.get(memory.type, 0.0)) + (DATE_BONUS if dated else 0.0)
@@ -45,17 +45,15 @@ def score(memory: Memory, now: float, *, strength: float = 0.0, coverage: float 
 def choose(scored: Sequence[tuple[Memory, float, bool]], limit: int) -> tuple[Memory, ...]:
     """Return the best memories above the threshold, at most `limit`.
 
-    Each is given with its score and with whether the question points to it.
+    Each comes with its score, and with whether it matches the question.
     """
     order = sorted(scored, key=lambda s: (-s[1], -s[0].created, -s[0].id))
     chosen: list[Memory] = []
-    unasked = 0
-    for memory, value, asked in order:
+    unmatched = 0
+    for memory, value, matches in order:
         if value < THRESHOLD or len(chosen) >= limit:
             break
-        if not asked:
-            unasked += 1
-            if unasked > MAX_STANDING:
-                continue
-        chosen.append(memory)
+        unmatched += not matches
+        if matches or unmatched <= MAX_STANDING:
+            chosen.append(memory)
     return tuple(chosen)

@@ -6,7 +6,7 @@ from storage import memories
 from storage.database import Tx
 from storage.records import Memory, Person, Place
 
-CANDIDATES = 24  # enough for ranking to see every plausible one, few enough to take milliseconds
+CANDIDATES = 24  # enough to include every plausible one, few enough to rank in milliseconds
 STANDING_CANDIDATES = 2 * ranking.MAX_STANDING
 MAX_RECALLED = 5
 
@@ -16,12 +16,12 @@ def recall(
 ) -> tuple[Memory, ...]:
     """Return the memories of `person` that help with `query` and may be used in `place`, the best first.
 
-    Returns at most `limit` and at most MAX_RECALLED; none for an unknown reader or place. This only reads: call
-    `storage.memories.used` when the turn uses them.
+    Return at most `limit` and at most MAX_RECALLED; none for an unknown reader or place. This only reads: call
+    `storage.memories.record_use` when the turn uses them.
     """
     if person is None or place is None or not is_known_reader(person, place):
         return ()
-    if not memories.has_any(tx, person.team, person.id):
+    if not memories.has_any(tx, person.team, person.id):  # fast, because most people have none
         return ()
     return ranking.choose(_scored(tx, person, place, query, now), min(limit, MAX_RECALLED))
 

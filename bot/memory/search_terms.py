@@ -7,14 +7,14 @@ The index also gets the last character alone: every single character is then the
 import re
 import unicodedata
 
-MAX_TEXT = 4000  # characters of a question that are looked at
+MAX_TEXT = 4000  # characters of a question that are read
 MAX_TERMS = 48  # different words that are searched for
 
 _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _RUN = re.compile(f"[{_CJK}]+|[^{_CJK}\\W_]+")
 _IS_CJK = re.compile(f"[{_CJK}]")
 
-# Question words and function words, which say nothing about what is looked for.
+# Question words and function words, which say nothing about what the question is about.
 _ENGLISH = frozenset(
     re.findall(
         r"\w+",
@@ -33,7 +33,10 @@ _CHINESE = re.compile(
 
 def for_index(text: str) -> str:
     """Return the words of a text, as the index stores them."""
-    return " ".join(token for run in _runs(text) for token in _tokens(run))
+    tokens: list[str] = []
+    for run in _RUN.findall(_plain(text)):
+        tokens += [*_pairs(run), run[-1]] if _IS_CJK.match(run) else [run]
+    return " ".join(tokens)
 
 
 def terms(question: str) -> tuple[str, ...]:
@@ -47,7 +50,7 @@ def terms(question: str) -> tuple[str, ...]:
         elif len(run) == 1:
             found[f"{run}*"] = None
         else:
-            found.update(dict.fromkeys(run[i : i + 2] for i in range(len(run) - 1)))
+            found.update(dict.fromkeys(_pairs(run)))
     return tuple(found)[:MAX_TERMS]
 
 
@@ -61,11 +64,5 @@ def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8")).lower()
 
 
-def _runs(text: str) -> list[str]:
-    return _RUN.findall(_plain(text))
-
-
-def _tokens(run: str) -> list[str]:
-    if not _IS_CJK.match(run):
-        return [run]
-    return [*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)]

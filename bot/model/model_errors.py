@@ -2,7 +2,7 @@
 
 import json
 import re
-from typing import Any, Literal
+from typing import Any
 
 import aiohttp
 import httpx2
@@ -12,7 +12,7 @@ from bot.model.stream_parser import BrokenStreamError, MalformedStreamError, Str
 from bot.ports import ModelError
 
 MAX_DETAIL = 200  # characters of a server's own message
-# As reported by OpenAI, vLLM, llama.cpp, llama-cpp-python, Ollama, LM Studio, Mistral, Anthropic, Gemini, TGI.
+# The messages of OpenAI, vLLM, llama.cpp, llama-cpp-python, Ollama, LM Studio, Mistral, Anthropic, Gemini, TGI.
 OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|maximum (allowed )?(model|input) length"
     r"|exceeds?\b.{0,40}\bcontext (size|length|window)|(longer|greater) than the (maximum model|context) length"
@@ -42,31 +42,18 @@ MESSAGES = {
     "broken": "The model's answer ended too early.",
     "malformed": "The model server's answer is not a Chat Completions response. Check the URL {url}.",
 }
-Reason = Literal[
-    "unreachable",
-    "timeout",
-    "auth",
-    "overflow",
-    "model",
-    "address",
-    "rejected",
-    "rate_limited",
-    "quota",
-    "server",
-    "broken",
-    "malformed",
-]
+# The ModelError codes of reasons that are not codes themselves.
 CODES = {"model": "rejected", "address": "rejected", "quota": "rate_limited"}
 
 
 class RequestError(ModelError):
-    """A ModelError that may be retryable; `retry_after` is in seconds, if the server names a delay.
+    """A ModelError with a key of MESSAGES as `reason`; `retry_after` is in seconds, if the server names a delay.
 
     `detail` is the server's own text: for decisions, never to be shown.
     """
 
     def __init__(
-        self, reason: Reason, message: str, *, retryable: bool, retry_after: float | None = None, detail: str = ""
+        self, reason: str, message: str, *, retryable: bool, retry_after: float | None = None, detail: str = ""
     ) -> None:
         super().__init__(CODES.get(reason, reason), message)
         self.retryable = retryable
@@ -89,20 +76,16 @@ class RequestErrors:
             return self.from_status(error.status_code, error.body, wait, model or "")
         if isinstance(error, StreamError):
             return self._from_stream(error.body)
-        if isinstance(error, MalformedStreamError):
-            return self._make("malformed", retryable=False)
-        if isinstance(error, BrokenStreamError):
-            return self._make("broken", retryable=True)
         cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
         if isinstance(cause, TimeoutError | httpx2.TimeoutException) and not isinstance(cause, httpx2.ConnectTimeout):
             return self._make("timeout", retryable=True)
         if isinstance(cause, BAD_URL):
             return self._make("unreachable", retryable=False)
-        if isinstance(cause, httpx2.ReadError | httpx2.RemoteProtocolError):
+        if isinstance(cause, BrokenStreamError | httpx2.ReadError | httpx2.RemoteProtocolError):
             return self._make("broken", retryable=True)
         if isinstance(error, openai.APIConnectionError) or isinstance(cause, NETWORK):
             return self._make("unreachable", retryable=True)
-        return self._make("malformed", retryable=False)
+        return self._make("malformed", retryable=False)  # MalformedStreamError, or an unreadable response
 
     def from_status(self, status: int, body: Any, wait: float | None = None, model: str = "") -> RequestError:
         """Return the error for an HTTP status; the body may be a dict, a string or None."""
@@ -130,9 +113,7 @@ class RequestErrors:
             return self.from_status(status, body)
         return self._make("server", retryable=True)
 
-    def _make(
-        self, reason: Reason, *, retryable: bool, retry_after: float | None = None, **values: str
-    ) -> RequestError:
+    def _make(self, reason: str, *, retryable: bool, retry_after: float | None = None, **values: str) -> RequestError:
         detail = values.pop("detail", "")
         shown = self._showable(detail)
         filled = {"url": self._url, "model": self._model, "status": "", "detail": f": {shown}" if shown else "."}
@@ -150,7 +131,7 @@ class RequestErrors:
 
 
 def retry_after(headers: Any) -> float | None:
-    """Return the seconds that a server asks to wait (RFC 9110: Retry-After; OpenAI: retry-after-ms), or None."""
+    """Return the seconds that a server asks us to wait (RFC 9110: Retry-After; OpenAI: retry-after-ms), or None."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) * unit

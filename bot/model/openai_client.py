@@ -11,6 +11,7 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import openai
@@ -27,9 +28,9 @@ log = logging.getLogger(__name__)
 Sleep = Callable[[float], Awaitable[None]]
 
 FIRST_WAIT = 0.5  # seconds before the first retry
-MAX_WAIT = 60.0  # seconds before any retry, also if the server asks for more
+MAX_WAIT = 60.0  # seconds before any retry, even if the server asks for more
 CONNECT_TIMEOUT = 5.0
-DRAIN_SECONDS = 0.25  # for the end of a body whose reply is complete, so that its connection can be reused
+DRAIN_SECONDS = 0.25  # to read the end of a body whose reply is complete, so that its connection can be reused
 TOTAL_TIMEOUTS = 5  # a reply may stream for this many times the timeout
 
 
@@ -70,11 +71,7 @@ class OpenAIModel:
     """Implements `bot.ports.Model`. `sleep` and `chance` are parameters so that tests control the delays."""
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        *,
-        sleep: Sleep = asyncio.sleep,
-        chance: Callable[[], float] = random.random,
+        self, settings: ModelSettings, *, sleep: Sleep = asyncio.sleep, chance: Callable[[], float] = random.random
     ) -> None:
         self._settings = settings
         self._sleep = sleep
@@ -93,19 +90,11 @@ class OpenAIModel:
     def name(self) -> str:
         return self._settings.name
 
-    async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
-        """Return the complete reply; pass its text to `sink` as it arrives. Raise ModelError.
-
-        Retryable errors are tried again while no text was shown. After that the sink is restarted once, for one more
-        request whose text replaces what was shown.
-        """
-        return await self._ask(request, sink, self._settings.attempts)
-
     async def check(self) -> None:
         """Request one token, which checks URL, API key and model name on every server. Raise ModelError."""
         request = ModelRequest(messages=[{"role": "user", "content": "ping"}], max_tokens=1)
         try:
-            await self._ask(request, None, attempts=1)
+            await self.ask(request, attempts=1)
         except RequestError as error:
             if "output limit was reached" not in error.detail:  # OpenAI's reasoning models need more than one token
                 raise
@@ -114,24 +103,32 @@ class OpenAIModel:
         """Close every connection."""
         await self._client.close()
 
-    async def _ask(self, request: ModelRequest, sink: TextSink | None, attempts: int) -> ModelReply:
-        tracked = _TrackedSink(sink)
-        left, retries, restarted = attempts, 0, False
+    async def ask(
+        self, request: ModelRequest, sink: TextSink | None = None, *, attempts: int | None = None
+    ) -> ModelReply:
+        """Return the complete reply; pass its text to `sink` as it arrives. Raise ModelError.
+
+        Retryable errors are tried again while no text was shown, with `attempts` in all (None: as configured). After
+        that the sink is restarted once, for one more request whose text replaces what was shown.
+        """
+        model, tracked = request.model or self.name, _TrackedSink(sink)
+        failures, restarted = 0, False
         while True:
             try:
-                return await self._attempt(request, tracked)
+                return await self._attempt(model, request, tracked)
             except RequestError as error:
-                if not tracked.has_text and self._requests.record_refusal(self._model(request), error):
+                if not tracked.has_text and self._requests.record_refusal(model, error):
                     continue  # without the refused field; that can happen once for each optional field
-                left -= 1
-                if restarted or not error.retryable or (left <= 0 and not tracked.has_text):
+                failures += 1
+                last = failures >= (attempts or self._settings.attempts)
+                if restarted or not error.retryable or (last and not tracked.has_text):
                     raise self._final_error(error, tracked, restarted=restarted) from None
                 log.info("model request failed, trying again", extra={"reason": error.code})
                 if tracked.has_text:
                     tracked.restart()
                     restarted = True
-                await self._sleep(self._delay(retries, error.retry_after))
-                retries += 1
+                backoff = backoff_delay(failures - 1, FIRST_WAIT, MAX_WAIT, self._chance)
+                await self._sleep(backoff if error.retry_after is None else min(error.retry_after, MAX_WAIT))
 
     def _final_error(self, error: RequestError, sink: _TrackedSink, *, restarted: bool) -> ModelError:
         """Return the error to raise: "broken" if text of two attempts was shown."""
@@ -143,30 +140,19 @@ class OpenAIModel:
             return ModelError("broken", "The model's answer ended too early, and again in a second attempt.")
         return error
 
-    def _delay(self, retry: int, asked: float | None) -> float:
-        if asked is not None:
-            return min(asked, MAX_WAIT)
-        return backoff_delay(retry, FIRST_WAIT, MAX_WAIT, self._chance)
-
-    def _model(self, request: ModelRequest) -> str:
-        return request.model or self._settings.name
-
-    async def _attempt(self, request: ModelRequest, sink: _TrackedSink) -> ModelReply:
-        body = self._requests.build(self._model(request), request, self._settings.temperature)
+    async def _attempt(self, model: str, request: ModelRequest, sink: _TrackedSink) -> ModelReply:
+        body = self._requests.build(model, request, self._settings.temperature)
         try:
             async with asyncio.timeout(self._settings.timeout * TOTAL_TIMEOUTS):
                 return await self._stream(body, sink)
         except EXPECTED as error:
-            raise self._errors.from_exception(error, body["model"]) from None
+            raise self._errors.from_exception(error, model) from None
 
     async def _stream(self, body: dict[str, Any], sink: _TrackedSink) -> ModelReply:
         parser = StreamParser(body["model"], uuid.uuid4().hex[:12])
+        content, stream_class = _as_json(body), openai.AsyncStream[object]
         stream = await self._client.post(
-            "/chat/completions",
-            content=_as_json(body),
-            cast_to=object,
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
+            "/chat/completions", content=content, cast_to=object, stream=True, stream_cls=stream_class
         )
         try:
             chunks = stream.response.aiter_bytes()
@@ -182,7 +168,7 @@ class OpenAIModel:
 
 
 async def _drain(chunks: Any) -> None:
-    """Read to the end of the body, so that the connection can be reused; errors there do not matter."""
+    """Read to the end of the body, so that the connection can be reused; ignore errors."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in chunks:
@@ -193,7 +179,8 @@ async def _drain(chunks: Any) -> None:
 
 def _as_json(body: dict[str, Any]) -> bytes:
     """Return the body as UTF-8; lone surrogates in text from other sources are replaced."""
+    dump = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
     try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return dump(body).encode()
     except UnicodeEncodeError:
-        return json.dumps(storable_data(body), ensure_ascii=False, separators=(",", ":")).encode()
+        return dump(storable_data(body)).encode()

@@ -6,7 +6,7 @@ from typing import Any
 from bot.model.model_errors import RequestError
 from bot.ports import ModelRequest
 
-# What is left out, or renamed, once a server has refused a request with a message that matches.
+# The fields that are left out, or renamed, after a server has refused a request with a message that matches.
 REFUSALS = {
     "usage": re.compile(r"stream_options|include_usage"),
     "temperature": re.compile(r"\btemperature\b"),
@@ -15,7 +15,7 @@ REFUSALS = {
 
 
 class RequestBuilder:
-    """Builds request bodies, and remembers for each model name which fields the server refused."""
+    """Builds request bodies, and records for each model name which fields the server refused."""
 
     def __init__(self) -> None:
         self._refused: dict[str, set[str]] = {}

@@ -9,7 +9,7 @@ from bot.ports import ModelReply, Usage
 from tools.text_cleanup import storable
 
 MAX_LINE = 4 << 20  # bytes of one event; real chunks are far smaller
-BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space may come before the first event
+BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space, which may come before the first event
 HIGH_SURROGATE = re.compile(r"[\ud800-\udbff]$")
 
 
@@ -127,7 +127,7 @@ class StreamParser:
         try:
             chunk = json.loads(body.decode(errors="replace"))
         except (ValueError, RecursionError):
-            raise BrokenStreamError from None  # incomplete, or not JSON at all: only a retry can tell
+            raise BrokenStreamError from None  # incomplete, or not JSON; a retry may show which
         text = self._chunk(chunk)
         if self._finish is None:
             self._finish = "stop"  # a complete body needs no finish reason

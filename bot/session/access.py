@@ -1,4 +1,4 @@
-"""Who may use Hermes, and which messages are meant for it. Pure."""
+"""Who may use Hermes, and which messages it answers. Pure."""
 
 import re
 from collections.abc import Collection
@@ -50,7 +50,7 @@ def is_addressed(incoming: Incoming, bot_user: str) -> bool:
 def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, author: str) -> bool:
     """Return True if a reply without a mention, in a thread with a session, is answered.
 
-    `authors` are the people who have written in the thread, None if they are not known.
+    `authors`: the people who have written in the thread, None if the thread was not read.
     """
     if mode == "all":
         return True
@@ -60,6 +60,6 @@ def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, au
 
 
 def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
-    """Return the word and the rest of a `!command`, with or without a mention before it."""
+    """Return the word and the rest of a `!command`, which may follow a mention; None if it is not one."""
     found = COMMAND.match(without_leading_mention(text, bot_user).strip())
     return None if found is None else (found[1].lower(), found[2])

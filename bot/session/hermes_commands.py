@@ -1,10 +1,10 @@
-"""`/hermes …` and the `!commands` of a thread, each answered in one transaction."""
+"""Answers to `/hermes …` and to the `!commands` of a thread, each in one transaction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
-from bot.ports import Button, CommandAnswer
+from bot.ports import CommandAnswer
 from bot.session.machine.transition import at_rest
 from bot.session.workspace import Workspace, local_time
 from bot.texts import chinese, say
@@ -12,16 +12,6 @@ from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import InboxRow, Person, Place, Session
 from tools.tool_registry import Registry, ToolRow
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadAnswer:
-    """The answer to a `!command`. `private`: only its author sees it. `new_session`: the thread gets a new session."""
-
-    text: str
-    private: bool = False
-    buttons: tuple[Button, ...] = ()
-    new_session: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +46,30 @@ class HermesCommands:
                 unknown = say("command.unknown", person.locale, word=word[:40].replace("`", ""))
                 return CommandAnswer(f"{unknown}\n\n{say('command.help', person.locale)}"), []
 
-    def in_thread(self, tx: Tx, session: Session, row: InboxRow) -> ThreadAnswer:
-        """Answer a `!command`. An answer about memories is private."""
+    def in_thread(self, tx: Tx, session: Session, row: InboxRow) -> tuple[CommandAnswer, bool]:
+        """Answer a `!command`; also return True if only its author may see the answer."""
         person, place = self.workspace.caller(tx, row.user, session.thread.channel, session)
         match row.data["word"]:
-            case "new":
-                return ThreadAnswer(say("command.new_done", person.locale), new_session=True)
+            case "new":  # the caller opens the new session
+                return CommandAnswer(say("command.new_done", person.locale)), False
             case "status":
-                return ThreadAnswer(self._status_line(session, person))
+                return CommandAnswer(self._status_line(session, person)), False
             case "tools":
-                return ThreadAnswer(self._tools(person.locale))
+                return CommandAnswer(self._tools(person.locale)), False
             case "memory":
-                text = self.workspace.typed(tx, row.data["rest"])
-                answer = memory_commands.run(tx, person, place, text, self.workspace.now())
-                return ThreadAnswer(answer.text, private=True, buttons=answer.buttons)
+                text = self.workspace.command_text(tx, row.data["rest"])
+                return memory_commands.run(tx, person, place, text, self.workspace.now()), True
             case _:
-                return ThreadAnswer(say("command.help", person.locale), private=True)
+                return CommandAnswer(say("command.help", person.locale)), True
 
     def _status(self, tx: Tx, person: Person, place: Place) -> str:
         found = sessions.of_place(tx, place.team, place.channel, person.id)
-        if not found:
-            return say("command.status_none", person.locale)
-        lines = [self._status_line(session, person) for session in found]
-        return "\n".join([say("command.status_head", person.locale), *lines])
+        lines = [say("command.status_head" if found else "command.status_none", person.locale)]
+        return "\n".join([*lines, *(self._status_line(session, person) for session in found)])
 
     def _status_line(self, session: Session, person: Person) -> str:
-        locale, started = person.locale, local_time(float(session.thread.root), person.timezone)
-        when = f"{started:%Y-%m-%d %H:%M}"
+        locale = person.locale
+        when = f"{local_time(float(session.thread.root), person.timezone):%Y-%m-%d %H:%M}"
         link = self.link(session.thread.channel, session.thread.root, say("command.thread", locale, when=when))
         phase = say(f"phase.{session.phase}", locale)
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
@@ -93,9 +80,7 @@ class HermesCommands:
         return CommandAnswer(say(key, person.locale, count=len(woken))), woken
 
     def _tools(self, locale: str) -> str:
-        lines = [_tool_line(row, locale) for row in self.registry.describe()]
-        if not lines:
-            lines = [say("command.tools_none", locale)]
+        lines = [_tool_line(row, locale) for row in self.registry.describe()] or [say("command.tools_none", locale)]
         if servers := self.missing():
             lines.append(say("command.missing", locale, servers=", ".join(servers)))
         return "\n".join([say("command.tools_head", locale), *lines])

@@ -14,9 +14,9 @@ LIMIT = 5_000  # of each kind; about 1 MB
 
 
 class PeopleCache:
-    """Reads through to the database. Every change goes through here, so that nothing stale is kept.
+    """Reads from the database what is not cached. Every change is made here, so the cache is never stale.
 
-    A change is cached before its commit. If the commit fails, the value is still what Slack said.
+    A change is cached before its commit. If the commit fails, the cached value is still what Slack returned.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -81,7 +81,7 @@ class PeopleCache:
         return found
 
     def _add(self, cache: OrderedDict[tuple[str, str], V], key: tuple[str, str], value: V) -> None:
-        cache.setdefault(key, value)  # never over a newer value: reads and writes run in threads of their own
+        cache.setdefault(key, value)  # a newer value stays: reads and writes run in different threads
         self._trim(cache)
 
     def _trim(self, cache: OrderedDict[tuple[str, str], V]) -> None:

@@ -1,10 +1,10 @@
-"""What the session engine works with. Built once, in `bot/app.py`."""
+"""What the session engine calls and reads. Built once, in `bot/app.py`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from bot.ops.metrics import Metrics
 from bot.ports import Chat, Model
 from bot.session.hermes_commands import HermesCommands
 from bot.session.token_estimate import TokenCalibration
@@ -16,20 +16,9 @@ from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 
 
-class EngineMetrics(Protocol):
-    """Counts what the engine does. Never raises and never waits."""
-
-    def turn_ended(self, outcome: str, seconds: float) -> None: ...
-    def tool_ended(self, tool: str, state: str, seconds: float) -> None: ...
-    def arguments(self, result: str) -> None: ...
-    def delivery(self, state: str) -> None: ...
-    def tokens(self, prompt: int, completion: int, cached: int) -> None: ...
-    def timed_out(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """How turns are run. Budgets are in tokens, times in seconds."""
+    """Limits of a turn. `history_tokens` is a budget in tokens; `_s` means seconds."""
 
     max_steps: int = 10
     keep_turns: int = 5
@@ -44,7 +33,7 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class EngineRules:
-    """What a transaction of the engine decides by. Nothing here reaches the network."""
+    """What a transaction of the engine reads besides the database. Nothing here calls the network."""
 
     workspace: Workspace
     policy: Policy
@@ -53,13 +42,9 @@ class EngineRules:
     prompt_version: str
 
 
-async def _return_at_once() -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What a session at work calls."""
+    """Everything that a session at work calls."""
 
     db: Database
     chat: Chat
@@ -71,12 +56,11 @@ class Services:
     rules: EngineRules
     settings: EngineSettings
     files_root: Path
-    metrics: EngineMetrics
+    metrics: Metrics
+    ready: Callable[[], Awaitable[None]]  # waits briefly for the first connection to MCP servers
+    missing: Callable[[], Sequence[str]]  # the servers that are not connected
     tokens: TokenCalibration = field(default_factory=TokenCalibration)
-    ready: Callable[[], Awaitable[None]] = _return_at_once  # waits briefly for the first connection to MCP servers
-    missing: Callable[[], Sequence[str]] = tuple  # the servers that are not connected
 
     @property
     def now(self) -> Clock:
-        """The clock."""
         return self.workspace.now

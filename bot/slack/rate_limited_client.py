@@ -1,4 +1,4 @@
-"""Calls to Slack's Web API: one connection pool, Slack's rate limits kept, every failure a ChatError.
+"""Calls to Slack's Web API: one connection pool, rate limits observed, every failure a ChatError.
 
 Slack's tiers are minimums ("20+ per minute"), so no call is delayed before the first 429 response. Then every call of
 that method waits for its Retry-After, and for a minute the method is limited to its tier (Slack: "Rate limits").
@@ -25,9 +25,9 @@ Result = TypeVar("Result")
 
 TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5, sock_connect=5, sock_read=15)
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-# Slack documents these as "some of it may have happened" (error lists of the chat methods).
+# Of these Slack says that the call may have had a part of its effect (error lists of the chat methods).
 UNCERTAIN = frozenset({"internal_error", "fatal_error"})
-# The token is no longer valid, whatever is called (Slack: errors common to all methods).
+# The token is not valid, for any method (Slack: errors common to all methods).
 TOKEN_REFUSED = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"})
 READ_RETRIES = 2
 RATE_LIMIT_TRIES = 6
@@ -42,10 +42,10 @@ CALLS_PER_MINUTE = {
     "views.open": 100,
 }
 TIER_3 = 50  # chat.update, agents.sessions.setStatus, conversations.*
-PACED_SECONDS = 60.0  # after the last 429 a method stays limited to its tier for so long
+PACED_SECONDS = 60.0  # how long a method stays limited to its tier after the last 429
 
 log = logging.getLogger("bot.slack")
-# Without a level of its own slack_sdk formats each request for a debug line, and would log message text at DEBUG.
+# At DEBUG slack_sdk would format and log each request with its message text.
 sdk_log = logging.getLogger("bot.slack.sdk")
 sdk_log.setLevel(logging.INFO)
 
@@ -66,13 +66,10 @@ class SlackClient:
         if bypasses_proxy(base_url):
             self.web.proxy = None
 
-    async def call(
-        self, method: str, args: Args | Callable[[], Args], *, thread: str = "", max_wait: float = 60.0
-    ) -> dict[str, Any]:
+    async def call(self, method: str, args: Args, *, thread: str = "", max_wait: float = 60.0) -> Args:
         """Call a method that changes something, once; only a 429 is repeated, because it had no effect.
 
-        `args` may be a function: it is called when the rate limit allows the call. `max_wait`: seconds.
-        Raise ChatError; "ratelimited" if the call would have to wait longer than `max_wait`.
+        Raise ChatError; "ratelimited" if the call would have to wait longer than `max_wait` seconds.
         """
         return await self._call_when_allowed(method, args, thread, max_wait, read=False)
 
@@ -87,16 +84,11 @@ class SlackClient:
     async def close(self) -> None:
         await self._session.close()
 
-    async def _call_when_allowed(
-        self, method: str, args: Args | Callable[[], Args], thread: str, max_wait: float, *, read: bool
-    ) -> dict[str, Any]:
+    async def _call_when_allowed(self, method: str, args: Args, thread: str, max_wait: float, *, read: bool) -> Args:
         for _ in range(RATE_LIMIT_TRIES):
+            await self.limiter.wait(method, thread, max_wait=max_wait)
             try:
-                await self.limiter.wait(method, thread, max_wait=max_wait)
-            except WaitTooLongError:
-                break
-            try:
-                return await self._call_once(method, args() if callable(args) else args, read=read)
+                return await self._call_once(method, args, read=read)
             except ChatError as error:
                 if error.code != "ratelimited":
                     raise
@@ -104,10 +96,8 @@ class SlackClient:
 
     async def _call_once(self, method: str, args: Args, *, read: bool) -> dict[str, Any]:
         try:
-            if read:
-                response = await self.web.api_call(method, http_verb="GET", params=args)
-            else:
-                response = await self.web.api_call(method, json=args)
+            options: Args = {"http_verb": "GET", "params": args} if read else {"json": args}
+            response = await self.web.api_call(method, **options)
         except SlackApiError as error:
             raise self._refused(method, error) from None
         except NOT_SENT:
@@ -134,11 +124,13 @@ class SlackClient:
             return ChatError("ratelimited")
         if not code:
             return ChatError("unreachable", uncertain=True)
-        if code in TOKEN_REFUSED and method != "auth.test":  # the start command reports that one itself
+        if method == "auth.test":  # the start command reports it
+            pass
+        elif code in TOKEN_REFUSED:
             if not self.token_refused:  # once, not with every call
                 log.error("Slack refuses SLACK_BOT_TOKEN: reinstall the app and copy its token", extra={"reason": code})
             self.token_refused = code
-        elif code.startswith("invalid_") and method != "auth.test":
+        elif code.startswith("invalid_"):
             messages = data.get("response_metadata", {}).get("messages", "")
             log.warning("call refused", extra={"method": method, "reason": code, "messages": messages})
         return ChatError(code, uncertain=status >= 500 or code in UNCERTAIN)
@@ -161,16 +153,14 @@ async def with_retries(
 
 def retry_after(headers: Any) -> float:
     """Return the seconds of a Retry-After header; DEFAULT_RETRY_AFTER where it is missing or unreadable."""
-    for name in ("Retry-After", "retry-after"):
-        try:
-            return float(headers[name])
-        except (KeyError, TypeError, ValueError):
-            continue
-    return DEFAULT_RETRY_AFTER
+    try:
+        return float(headers["Retry-After"])
+    except (KeyError, TypeError, ValueError):
+        return DEFAULT_RETRY_AFTER
 
 
 def bypasses_proxy(url: str) -> bool:
-    """Return True if the environment's proxy is not meant for this URL; slack_sdk would use it for every URL."""
+    """Return True if the environment excludes this URL from its proxy; slack_sdk uses the proxy for every URL."""
     host = urlsplit(url).hostname or ""
     return host in {"localhost", "127.0.0.1", "::1"} or bool(proxy_bypass(host))
 
@@ -181,10 +171,6 @@ def http_date_as_ts(date: str) -> str:
         return f"{parsedate_to_datetime(date).timestamp():.6f}"
     except (TypeError, ValueError):
         return ""
-
-
-class WaitTooLongError(Exception):
-    """The wait would be longer than the caller allows."""
 
 
 class KeyedLocks:
@@ -216,7 +202,7 @@ class _Method:
 
 
 class RateLimiter:
-    """Delays calls by method. In the queue of a method each thread has one place, however many calls it waits with."""
+    """Delays calls by method. In the queue of a method a thread has one place for all of its waiting calls."""
 
     def __init__(self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._clock = clock
@@ -225,7 +211,7 @@ class RateLimiter:
         self._threads = KeyedLocks()
 
     async def wait(self, method: str, thread: str = "", *, max_wait: float = 60.0) -> None:
-        """Return when a call may be made. Raise WaitTooLongError if that is in more than `max_wait` seconds."""
+        """Return when a call may be made. Raise ChatError "ratelimited" if that is in more than `max_wait` seconds."""
         limit = self._method(method)
         now = self._clock()
         if limit.waiting == 0 and now >= limit.next_at:
@@ -233,7 +219,7 @@ class RateLimiter:
             return
         queue = limit.waiting * limit.interval if now < limit.paced_until else 0.0
         if limit.next_at - now + queue > max_wait:
-            raise WaitTooLongError(method)
+            raise ChatError("ratelimited")
         limit.waiting += 1
         try:
             async with self._threads.lock((method, thread)), limit.lock:
@@ -279,8 +265,7 @@ class Identity:
     def from_auth_test(cls, response: dict[str, Any]) -> "Identity":
         """Read the response of auth.test."""
         team = response.get("team_id") or response.get("enterprise_id") or ""
-        url = str(response.get("url") or ANY_WORKSPACE)
-        url = url if url.endswith("/") else f"{url}/"
+        url = str(response.get("url") or ANY_WORKSPACE).removesuffix("/") + "/"
         return cls(str(team), str(response.get("user_id") or ""), str(response.get("bot_id") or ""), url)
 
     def thread_link(self, channel: str, root: str, label: str) -> str:

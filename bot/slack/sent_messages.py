@@ -1,4 +1,4 @@
-"""Messages in Slack: posted once even if a response is lost, edited, looked up, and threads read back."""
+"""Messages in Slack: posted once even if a response is lost, edited, looked up, and threads read."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from tools.context import ChatError, Posted
 EVENT_TYPE = "hermes_delivery"
 PAGE_SIZE = 200
 MAX_PAGES = 10
-CHANNEL_MESSAGES = 30  # read back of a channel itself, where a message has no thread
+CHANNEL_MESSAGES = 30  # that are read of a channel, to look up a message outside of threads
 MAX_RECORDED = 4_000
 SKEW_SECONDS = 5.0  # Slack's servers need not agree on the time to the millisecond
 
@@ -36,7 +36,7 @@ class SentMessages:
         # The newest ts that Slack gave one of our messages, in any thread: a message sent from now on is newer.
         self.latest_ts = client.first_ts
         self.recorded: OrderedDict[str, None] = OrderedDict()  # ts of our messages, the last MAX_RECORDED
-        # Posts whose outcome is uncertain, with the newest ts that was known before each.
+        # Posts whose outcome is uncertain, each with `latest_ts` from before it.
         self._uncertain: OrderedDict[tuple[str, int], str] = OrderedDict()
 
     def record(self, ts: str) -> str:
@@ -63,15 +63,8 @@ class SentMessages:
             lost = ChatError("unreachable", uncertain=True)
             if (ts := await self._find_lost_post(thread, key, part, before, lost)) is not None:
                 return ts
-        args = {
-            "channel": thread.channel,
-            "unfurl_links": False,
-            "unfurl_media": False,
-            "metadata": delivery_metadata(key, part),
-            **content,
-        }
-        if thread.root:
-            args["thread_ts"] = thread.root
+        args = {"channel": thread.channel, "unfurl_links": False, "unfurl_media": False, **content}
+        args |= {"metadata": delivery_metadata(key, part)} | ({"thread_ts": thread.root} if thread.root else {})
         for wait in (*self._backoff, None):
             try:
                 response = await self._client.call("chat.postMessage", args, thread=thread.root)
@@ -102,7 +95,7 @@ class SentMessages:
         try:
             found = await self.find(thread, {key}, after=before)
         except ChatError as error:
-            log.warning("cannot tell whether a message was posted", extra={"reason": error.code})
+            log.warning("lost message not looked up", extra={"reason": error.code})
             raise lost from None
         self._uncertain.pop((key, part), None)
         return next((self.record(message.ts) for message in found if message.part == part), None)
@@ -114,14 +107,16 @@ class SentMessages:
 
         A message belongs to the delivery whose key is in its metadata. A stream gets its metadata only when it is
         stopped. So with `recorded`, our messages without metadata count too: those newer than `after` and the open
-        streams, except the recorded ones. That is safe because only one process writes in a thread.
+        streams, except the recorded ones. Nothing else is included, because only one process writes in a thread.
 
         `after`: the ts from which on the thread is read, less SKEW_SECONDS; None or "": from its beginning.
         """
         if thread.root:
-            messages = await self.read_raw(thread, after=_with_skew(after))
+            messages = await self.read_raw(thread, after=f"{float(after) - SKEW_SECONDS:.6f}" if after else None)
         else:
-            messages = await self._read_channel(thread.channel)
+            params = {"channel": thread.channel, "limit": CHANNEL_MESSAGES, "include_all_metadata": True}
+            response = await self._client.read("conversations.history", params)
+            messages = response.get("messages", [])[::-1]  # Slack returns the newest first
 
         def belongs(message: Posted) -> bool:
             if message.key is not None or recorded is None:
@@ -130,11 +125,6 @@ class SentMessages:
             return message.ts not in recorded and (message.streaming or newer)
 
         return [message for raw in messages if (message := as_posted(raw, self.me)).ours and belongs(message)]
-
-    async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
-        """Return the newest `limit` messages of the thread, oldest first; with `after` only those later than it."""
-        messages = await self.read_raw(thread, after=after)
-        return [as_posted(message, self.me) for message in messages][-limit:]
 
     async def read_message(self, channel: str, ts: str) -> dict[str, Any] | None:
         """Return one message as Slack gives it; None if there is none."""
@@ -160,11 +150,6 @@ class SentMessages:
         seen = {str(m.get("ts")): m for m in found if after is None or is_later(str(m.get("ts", "0")), after)}
         return [seen[ts] for ts in sorted(seen, key=_order)]
 
-    async def _read_channel(self, channel: str) -> list[dict[str, Any]]:
-        params = {"channel": channel, "limit": CHANNEL_MESSAGES, "include_all_metadata": True}
-        newest_first = (await self._client.read("conversations.history", params)).get("messages", [])
-        return list(reversed(newest_first))
-
 
 def as_posted(message: dict[str, Any], me: Identity) -> Posted:
     """Return a message of Slack as a Posted."""
@@ -172,7 +157,7 @@ def as_posted(message: dict[str, Any], me: Identity) -> Posted:
     metadata = message.get("metadata") or {}
     payload = metadata.get("event_payload") if metadata.get("event_type") == EVENT_TYPE else None
     payload = payload if isinstance(payload, dict) else {}
-    part = payload.get("part")  # anybody's metadata may say anything
+    part = payload.get("part")  # of any type: other apps' metadata is read too
     return Posted(
         ts=str(message["ts"]),
         user=user or bot,
@@ -201,7 +186,3 @@ def is_later(ts: str, than: str) -> bool:
 def _order(ts: str) -> tuple[int, str]:
     seconds, _, fraction = ts.partition(".")
     return int(seconds or 0), fraction
-
-
-def _with_skew(after: str | None) -> str | None:
-    return f"{float(after) - SKEW_SECONDS:.6f}" if after else None

@@ -1,4 +1,4 @@
-"""The status that Slack shows for a session: one call at a time per thread, in order; a failure is only logged."""
+"""The status that Slack shows for a session: one call at a time per thread, in order. A failure is only logged."""
 
 import asyncio
 import logging
@@ -7,28 +7,13 @@ from contextlib import AbstractAsyncContextManager
 
 from bot.ports import SessionStatus
 from bot.slack.rate_limited_client import KeyedLocks, SlackClient, with_retries
-from bot.slack.slack_errors import is_transient
+from bot.slack.slack_errors import UNSUPPORTED, UNSUPPORTED_HERE, is_transient
 from storage.records import Thread
 from tools.context import ChatError
 
-MAX_REMEMBERED = 2_000
-RETRY_SECONDS = 0.5  # a status that was lost on the way would be shown until the next one
-MAX_SECONDS = 8.0  # that one attempt may delay what comes after it in its thread
-# The error codes of a workspace, or for an app, without agent sessions.
-UNSUPPORTED = frozenset(
-    {
-        "unknown_method",
-        "method_deprecated",
-        "missing_scope",
-        "not_allowed_token_type",
-        "not_authorized",
-        "feature_not_enabled",
-        "team_access_not_granted",
-        "enterprise_is_restricted",
-        "access_denied",
-    }
-)
-UNSUPPORTED_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
+MAX_RECORDED = 2_000
+RETRY_SECONDS = 0.5  # without a retry, the old status would be shown until the next change
+MAX_SECONDS = 8.0  # of one attempt, which delays the thread's next status
 
 log = logging.getLogger("bot.slack")
 
@@ -49,14 +34,14 @@ class SessionStatuses:
                 await self._send(thread, status)
 
     def lock(self, thread: Thread) -> AbstractAsyncContextManager[None]:
-        """Return the lock of a thread's status; stream calls that set one hold it."""
+        """Return the lock of a thread's status. Stream calls that set a status acquire it too."""
         return self._locks.lock(thread)
 
     def record(self, thread: Thread, status: SessionStatus) -> None:
         """Record a status that another call has set."""
         self._shown.pop(thread, None)
         self._shown[thread] = status
-        if len(self._shown) > MAX_REMEMBERED:
+        if len(self._shown) > MAX_RECORDED:
             self._shown.popitem(last=False)
 
     async def _send(self, thread: Thread, status: SessionStatus) -> None:

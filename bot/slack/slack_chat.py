@@ -56,8 +56,6 @@ class SlackChat:
         """Close the connections. Call it after every reply was closed."""
         await self.client.close()
 
-    # --- replies
-
     def reply(self, spec: ReplySpec, recorder: PartRecorder) -> LiveReply:
         return LiveReply(self._context, spec, recorder)
 
@@ -76,24 +74,17 @@ class SlackChat:
             if note:
                 await self._add_end_note(channel, ts, note)
 
-    # --- messages
-
     async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
-        found = []
-        for part, text in enumerate(split(neutralize_mentions(markdown))):
-            if part in sent_parts:
-                continue
-            found.append(await self._messages.post(thread, {"markdown_text": text}, key=key, part=part))
-        return found
+        parts = enumerate(split(neutralize_mentions(markdown)))
+        contents = [(part, {"markdown_text": text}) for part, text in parts if part not in sent_parts]
+        return [await self._messages.post(thread, content, key=key, part=part) for part, content in contents]
 
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         texts = split(neutralize_mentions(markdown))
-        for part, text in enumerate(texts):
-            last = part == len(texts) - 1
-            args: Args = {"channel": thread.channel, "user": user, **ephemeral_content(text, buttons if last else ())}
-            if thread.root:
-                args["thread_ts"] = thread.root
-            await self.client.call("chat.postEphemeral", args, thread=thread.root)
+        where: Args = {"channel": thread.channel, "user": user} | ({"thread_ts": thread.root} if thread.root else {})
+        for n, text in enumerate(texts, 1):
+            content = ephemeral_content(text, buttons if n == len(texts) else ())
+            await self.client.call("chat.postEphemeral", where | content, thread=thread.root)
 
     async def post_card(self, card: ApprovalCard, *, key: str) -> str:
         return await self._messages.post(card.approval.thread, card_content(card), key=key)
@@ -105,10 +96,9 @@ class SlackChat:
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         await self._statuses.set(thread, status)
 
-    # --- lookups
-
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]:
-        return await self._messages.read_thread(thread, limit=limit, after=after)
+        messages = await self._messages.read_raw(thread, after=after)
+        return [as_posted(message, self.me) for message in messages][-limit:]
 
     async def find_sent(
         self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
@@ -137,7 +127,7 @@ class SlackChat:
         if message is None:
             raise ChatError("message_not_found")
         if as_posted(message, self.me).text.rstrip("_— \n").endswith(note):
-            return  # the call that closed the stream added it, only its response was lost
+            return  # an earlier call added it, but its response was lost
         try:
             await self._messages.update(channel, ts, with_end_note(message, note))
         except ChatError as error:
@@ -158,27 +148,23 @@ def ephemeral_content(markdown: str, buttons: Sequence[Button]) -> Args:
 
 
 def with_end_note(message: dict[str, Any], note: str) -> Args:
-    """Return the content of a message with a note at its end, without buttons and with its open cards failed."""
+    """Return the content of a message with a note at its end, without buttons, its open task cards marked as failed."""
     line = context(escape(f"— {note} —"))
-    blocks = [_with_card_closed(b) for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    kept = [b for b in message.get("blocks") or () if b.get("type") != "actions"][:48]
+    running = ("task_card", "in_progress")
+    blocks = [b | {"status": "error"} if (b.get("type"), b.get("status")) == running else b for b in kept]
     text = str(message.get("text") or "")[:700]
     if not blocks:
         blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": text or " "}}]
     return {"text": f"{text}\n— {note} —", "blocks": [*blocks, line]}
 
 
-def _with_card_closed(block: dict[str, Any]) -> dict[str, Any]:
-    is_open = block.get("type") == "task_card" and block.get("status") == "in_progress"
-    return block | {"status": "error"} if is_open else block
-
-
 def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
-    """Read users.info. `external`: of another organization, and everybody of whom Slack does not name one."""
+    """Return the person of a users.info response. Who has no organization in it counts as external."""
     profile = user.get("profile") or {}
     name = profile.get("display_name") or user.get("real_name") or profile.get("real_name") or user.get("name") or id_
-    grid = user.get("enterprise_user") or {}
-    teams = [user.get("team_id"), grid.get("enterprise_id"), *(grid.get("teams") or ())]
-    known = [one for one in teams if one]
+    enterprise = user.get("enterprise_user") or {}
+    teams = [user.get("team_id"), enterprise.get("enterprise_id"), *(enterprise.get("teams") or ())]
     return Person(
         team=team,
         id=id_,
@@ -186,19 +172,15 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
         locale=str(user.get("locale") or "en-US"),
         timezone=str(user.get("tz") or "UTC"),
         guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
-        external=bool(user.get("is_stranger")) or team not in known,
+        external=bool(user.get("is_stranger")) or not team or team not in teams,
         bot=bool(user.get("is_bot")),
         fetched=now,
     )
 
 
 def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
-    """Read conversations.info; a channel that is not certainly public counts as private."""
-    kind: PlaceKind = "private"
-    if channel.get("is_im"):
-        kind = "im"
-    elif channel.get("is_mpim"):
-        kind = "mpim"
-    elif channel.get("is_channel") and not channel.get("is_private"):
-        kind = "public"
+    """Return the place of a conversations.info response. A channel that is not certainly public counts as private."""
+    public = channel.get("is_channel") and not channel.get("is_private")
+    kind: PlaceKind = "im" if channel.get("is_im") else "mpim" if channel.get("is_mpim") else "private"
+    kind = "public" if kind == "private" and public else kind
     return Place(team, id_, kind, shared=bool(channel.get("is_ext_shared")))

@@ -1,7 +1,7 @@
-"""One session at work. It takes one event at a time, commits what it decides, and then does it.
+"""One session at work: it takes one event at a time, commits what it decides, and then carries it out.
 
-An actor lives while there is something to do. Everything it knows is in the database: it, or the process, may end
-between any two lines.
+An actor lives while there is work to do. All its state is in the database: it, or the process, may end between any two
+lines.
 """
 
 import asyncio
@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from bot.ops import logs
+from bot.session.engine.apply_effects import Advanced
 from bot.session.engine.background_tasks import BackgroundTasks
-from bot.session.engine.transaction import Advanced, advance
+from bot.session.engine.transaction import advance
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.machine import effects
 from bot.session.machine.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
@@ -22,7 +23,7 @@ from bot.session.machine.transition import at_rest
 from bot.session.model_call.model_request import RequestData, request_reply
 from bot.session.model_call.session_fields import update_fields
 from bot.session.replies.crash_recovery import Takeover, finish_deliveries
-from bot.session.replies.notices import deliver_notices, tell
+from bot.session.replies.notices import deliver_notices, send_ephemeral
 from bot.session.replies.turn_reply import TurnReply, status_of
 from bot.session.services import Services
 from bot.session.tool_calls.approval_cards import show_cards
@@ -36,17 +37,12 @@ LOOKUP_RETRY_SECONDS = (1.0, 3.0, 10.0)  # after these the recovery job tries ag
 COMMIT_RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 
 
-class OnEnd(Protocol):
-    """Called once, when an actor has nothing left to do or has failed."""
-
-    def __call__(self, actor: "Actor", *, failed: bool) -> None: ...
-
-
 class Actor:
-    """Runs one session and owns its tasks."""
+    """Runs one session and its background tasks."""
 
     def __init__(self, services: Services, lookup: PeopleLookup, session: str, takeover: Takeover | None) -> None:
         self.id = session
+        self.failed = False
         self._services = services
         self._lookup = lookup
         self._takeover = takeover
@@ -55,28 +51,28 @@ class Actor:
         self._reply = TurnReply(services)
         self._cancels: dict[str, asyncio.Event] = {}
         self._session: Session | None = None
-        self._session_changed = False  # by somebody else: read it again
+        self._session_changed = False  # by somebody else: it must be read again
         self._failed_lookups: frozenset[str] = frozenset()
         self._lookup_retries = 0
-        self._check_cards = False  # a card may be in Slack that is not recorded
+        self._check_cards = takeover is not None  # Slack may show a card that is not recorded
         self._check_status = False  # Slack may show a status that no reply will end
         self._timeout: asyncio.TimerHandle | None = None
         self._closing = False
 
     async def _run(self) -> None:
-        """The whole course of a session: one event at a time, until nothing is left to do."""
-        self._continue_after_crash()  # crash_recovery: what the last process left
+        """Process one event at a time until no work is left."""
+        self._continue_after_crash()  # crash_recovery: the deliveries that the last process left
         async for event in self._incoming():  # from the inbox, the model, a tool, a timer
             advanced = await self._commit(event)  # transaction: decide and record in one commit
             self._session = advanced.session
-            self._act(advanced)  # model_request, run_tool_call, turn_reply
+            self._run_actions(advanced)  # model_request, run_tool_call, turn_reply
             self._notify(advanced)  # approval_cards, notices
-            self._look_up(advanced)  # people_lookup: what must be known before the next turn
+            self._look_up(advanced)  # people_lookup: the profiles that the next turn needs
 
     # --- start, events, end
 
-    def start(self, wake_session: Callable[[str], None], on_end: OnEnd) -> None:
-        """Start the actor's task. `wake_session` wakes the session that `!new` opens."""
+    def start(self, wake_session: Callable[[str], None], on_end: Callable[["Actor"], None]) -> None:
+        """Start the actor's task. `wake_session` wakes the session that `!new` opens; `on_end` is called once."""
         self._wake_session = wake_session
         if self._takeover is not None:
             self.feed(Resumed())  # first: it is about what the last process started, not about what starts here
@@ -93,7 +89,7 @@ class Actor:
     async def stop(self, grace: Awaitable[Any]) -> None:
         """Let the running step commit until `grace` ends, then cancel everything."""
         self._closing = True
-        self._tasks.cancel("lookup", "lookup retry")  # what waits for them is stored: the next process asks again
+        self._tasks.cancel("lookup", "lookup retry")  # the messages that need them are stored: the next process retries
         self.wake()
         waiting = asyncio.ensure_future(grace)
         await asyncio.wait([self._task, waiting], return_when=asyncio.FIRST_COMPLETED)
@@ -102,23 +98,23 @@ class Actor:
         await self._tasks.cancel_all()
         await self._reply.close()
 
-    async def _run_to_end(self, on_end: OnEnd) -> None:
-        failed = True
+    async def _run_to_end(self, on_end: Callable[["Actor"], None]) -> None:
+        self.failed = True
         logs.add_fields(session=self.id)
         try:
             await self._run()
-            failed = False
+            self.failed = False
         except StorageError:
             pass  # at shutdown; it is logged
         except Exception:
             log.exception("session failed; recovery will take it over", extra={"session": self.id})
         finally:
             self._set_timeout(None)
-            await self._tasks.cancel_all()  # some are left only after a failure; the next actor must not meet them
-            on_end(self, failed=failed)
+            await self._tasks.cancel_all()  # tasks run here only after a failure; the next actor starts its own
+            on_end(self)
 
     async def _incoming(self) -> AsyncIterator[Event | None]:
-        """Yield events, None for a new row in the inbox, until nothing is left to do."""
+        """Yield events, None for a new row in the inbox, until no work is left."""
         while True:
             event = await self._events.get()
             if not isinstance(event, str):
@@ -135,29 +131,24 @@ class Actor:
         if not self._check_status or self._session is None or self._closing:
             return False
         self._check_status = False
-        status = self._services.chat.set_status(self._session.thread, status_of(self._session))
-        self._tasks.start("status", status)
+        self._tasks.start("status", self._services.chat.set_status(self._session.thread, status_of(self._session)))
         return True
 
     def _continue_after_crash(self) -> None:
-        if self._takeover is None:
-            return
-        if self._takeover.owed:
+        if self._takeover is not None and self._takeover.pending:
             self._reply.wait_for(self._tasks.start("recovery", finish_deliveries(self._services, self._takeover)))
-        self._check_cards = True
-        if self._takeover.cards:
+        if self._takeover is not None and self._takeover.cards:
             self._tasks.start_after_last("cards", self._show_cards)
-
-    # --- one event
 
     async def _commit(self, event: Event | None) -> Advanced:
         """Run one transaction. A failing database is tried again: without the commit the event would be lost.
 
-        Raises StorageError at shutdown.
+        Raise StorageError at shutdown.
         """
         session = self.id if self._session is None or self._session_changed else self._session
         self._session_changed = False
-        for delay in chain(COMMIT_RETRY_SECONDS, repeat(COMMIT_RETRY_SECONDS[-1])):
+        delays = chain(COMMIT_RETRY_SECONDS, repeat(COMMIT_RETRY_SECONDS[-1]))
+        while True:
             try:
                 return await self._services.db.write(
                     advance,
@@ -172,10 +163,9 @@ class Actor:
                 log.error("session commit failed", extra={"session": self.id, "reason": str(error)})
                 if self._closing:
                     raise
-                await asyncio.sleep(delay)
-        raise AssertionError("unreachable: the delays never end")
+                await asyncio.sleep(next(delays))
 
-    def _act(self, advanced: Advanced) -> None:
+    def _run_actions(self, advanced: Advanced) -> None:
         for outcome, seconds in advanced.ended:
             self._services.metrics.turn_ended(outcome, seconds)
         key = advanced.reply_key
@@ -184,13 +174,13 @@ class Actor:
                 # Not earlier: the actions before this one end the reply of the last turn.
                 self._reply.start(key)
                 key = None
-            self._carry_out(action, advanced)
+            self._run_action(action, advanced)
         if at_rest(advanced.session):
             self._set_timeout(None)
         elif advanced.reply_key is not None or self._timeout is None:  # None: taken over from another process
-            self._start_timeout(advanced.session, advanced.worked)
+            self._start_timeout(advanced.session.turn, advanced.worked)
 
-    def _carry_out(self, action: effects.Action, advanced: Advanced) -> None:
+    def _run_action(self, action: effects.Action, advanced: Advanced) -> None:
         session = advanced.session
         match action:
             case effects.AskModel():
@@ -204,9 +194,9 @@ class Actor:
                 if (running := self._cancels.get(action.call)) is not None:
                     running.set()
             case effects.Finish():
-                answer = self._end_reply(self._reply.finish(session, self._reply.detach(), action.text))
+                delivery = self._end_reply(self._reply.finish(session, self._reply.detach(), action.text))
                 if self._services.settings.fields:
-                    self._tasks.start("fields", self._update_fields(answer, action.turn))
+                    self._tasks.start("fields", self._update_fields(delivery, action.turn))
             case effects.Interrupt():
                 stopped = replace(session, turn=action.turn)  # this commit may have opened the next turn
                 self._end_reply(self._reply.interrupt(stopped, self._reply.detach(), action.reason, action.by))
@@ -218,8 +208,8 @@ class Actor:
         self._reply.wait_for(task)
         return task
 
-    async def _update_fields(self, answer: asyncio.Task[None], turn: int) -> None:
-        await asyncio.wait([answer])
+    async def _update_fields(self, delivery: asyncio.Task[None], turn: int) -> None:
+        await asyncio.wait([delivery])
         await update_fields(self._services, self.id, turn)
 
     async def _ask_model(self, session: Session, action: effects.AskModel, data: RequestData | None) -> None:
@@ -256,8 +246,6 @@ class Actor:
         self._cancels.pop(action.call, None)
         self.feed(event)
 
-    # --- messages other than replies
-
     def _notify(self, advanced: Advanced) -> None:
         if advanced.successor is not None:
             self._wake_session(advanced.successor)
@@ -269,44 +257,38 @@ class Actor:
     async def _show_cards(self) -> None:
         self._check_cards = not await show_cards(self._services, self.id, check_thread=self._check_cards)
 
-    # --- lookups
-
     def _look_up(self, advanced: Advanced) -> None:
         pending = advanced.lookups
         needed = pending and (pending.for_command or at_rest(advanced.session))
-        if needed and not self._closing and self._tasks.running("lookup") is None:
+        if needed and not self._closing and not self._tasks.is_running("lookup"):
             self._tasks.start("lookup", self._run_lookups(advanced))
 
     async def _run_lookups(self, advanced: Advanced) -> None:
         failed, refused = await self._lookup.look_up(advanced.session, advanced.lookups)
-        unknown_people = failed.intersection(advanced.lookups.people)
-        if unknown_people and self._lookup_retries < len(LOOKUP_RETRY_SECONDS):
-            delay = LOOKUP_RETRY_SECONDS[self._lookup_retries]
-            self._tasks.start("lookup retry", self._retry_lookups(unknown_people, delay))
+        missing = failed.intersection(advanced.lookups.people)
+        if missing and self._lookup_retries < len(LOOKUP_RETRY_SECONDS):
+            self._tasks.start("lookup retry", self._retry_lookups(missing, LOOKUP_RETRY_SECONDS[self._lookup_retries]))
             self._lookup_retries += 1
-        self._session_changed = True  # kind and sharing of the place may be known now
+        self._session_changed = True  # the place's kind and sharing may have been stored
         self._failed_lookups |= failed
         self._check_status = True
         for user in refused:
-            self._tasks.start("refusal", tell(self._services, advanced.session.thread, user, "access.refused"))
+            message = send_ephemeral(self._services, advanced.session.thread, user, "access.refused")
+            self._tasks.start("refusal", message)
         self.wake()
 
     async def _retry_lookups(self, people: frozenset[str], seconds: float) -> None:
-        """Look people up again after a while: their messages wait for it, and Slack may answer by then."""
+        """Look people up again after a while, because their messages wait for it."""
         await asyncio.sleep(seconds)
         self._failed_lookups -= people
         self.wake()
 
-    # --- the time limit of a turn
-
-    def _start_timeout(self, session: Session, worked: float) -> None:
-        turn = session.turn
-        left = max(0.0, self._services.settings.turn_timeout_s - worked)
-
+    def _start_timeout(self, turn: int, worked: float) -> None:
         def expire() -> None:
             self._services.metrics.timed_out()
             self.feed(Stopped(turn, "", "timed_out", self._reply.shown))
 
+        left = max(0.0, self._services.settings.turn_timeout_s - worked)
         self._set_timeout(asyncio.get_running_loop().call_later(left, expire))
 
     def _set_timeout(self, timeout: asyncio.TimerHandle | None) -> None:

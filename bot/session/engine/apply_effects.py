@@ -1,4 +1,4 @@
-"""Carries out a transition's effects on the database, in the transaction of the transition. It decides nothing."""
+"""Applies a transition's effects to the database, in the transaction of the transition. It decides nothing."""
 
 import secrets
 from collections.abc import Callable
@@ -6,184 +6,173 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.memory import recall
+from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
-from bot.session.machine.events import Proposed
+from bot.session.machine.events import Event
+from bot.session.machine.transition import transition
+from bot.session.model_call.model_request import RequestData
 from bot.session.replies.turn_reply import add_pending_reply
 from bot.session.services import EngineRules
 from bot.session.token_estimate import PER_MESSAGE, count
-from storage import approvals, deliveries, inbox, journal, ledger, memories, transcripts, turns
+from bot.session.tool_calls.run_tool_call import PreparedCall
+from storage import approvals, deliveries, inbox, journal, ledger, memories, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Approval, ApprovalRule, Session, ToolCall, Turn
 
 
 @dataclass(slots=True)
-class Applied:
-    """What the effects of one transaction leave to do after its commit."""
+class Advanced:
+    """What one transaction committed, and what is to be done after it."""
 
+    session: Session
     actions: list[effects.Action] = field(default_factory=list)
-    entries: list[dict[str, Any]] = field(default_factory=list)
     cards_changed: bool = False
-    opened: Turn | None = None
+    notices: bool = False  # messages other than replies are pending
     reply_key: str | None = None  # of the reply that the active turn writes into from now on
-    worked: float = 0.0  # seconds that this turn was at work before
-    ended: list[tuple[str, float]] = field(default_factory=list)  # outcome and seconds of turns
-    asked_in: dict[str, tuple[int, int]] = field(default_factory=dict)  # turn and step of calls that were open
+    worked: float = 0.0  # seconds that the active turn was at work before
+    ended: list[tuple[str, float]] = field(default_factory=list)  # outcome and seconds at work of turns
+    lookups: PendingLookups = field(default_factory=PendingLookups)
+    successor: str | None = None  # the session that `!new` opened
+    request: RequestData | None = None  # of the next model request, if it may be read this early
+    calls: dict[str, PreparedCall] = field(default_factory=dict)  # the calls to run, by id
 
 
-def apply_effect(tx: Tx, rules: EngineRules, session: Session, effect: effects.Effect, done: Applied) -> None:
-    """Carry out one effect, or keep it for after the commit."""
-    writer = _WRITERS.get(type(effect))
-    if writer is not None:
-        writer(tx, rules, session, effect, done)
-    elif not isinstance(effect, effects.TakeInbox):  # `advance` reads the inbox itself
-        done.actions.append(effect)  # type: ignore[arg-type]
+class SessionTransaction:
+    """The session in one transaction: `apply` changes it, `result` collects what is to be done after the commit."""
 
+    def __init__(self, tx: Tx, rules: EngineRules, session: Session) -> None:
+        self.tx, self.rules, self.people = tx, rules, rules.workspace.people
+        self.session = self._before = session
+        self.result = Advanced(session)
+        self.opened: Turn | None = None
+        self._entries: list[dict[str, Any]] = []
+        self._asked_in: dict[str, tuple[int, int]] = {}  # turn and step of calls that were open
 
-def store_entries(tx: Tx, rules: EngineRules, session: Session, done: Applied) -> None:
-    """Store the entries that the effects collected."""
-    if done.entries:
-        transcripts.append(tx, session.id, done.entries, rules.workspace.now())
+    @property
+    def now(self) -> float:
+        return self.rules.workspace.now()
 
+    def apply(self, event: Event) -> None:
+        """Let the machine decide on an event, and apply its effects."""
+        self._asked_in |= {c.id: (c.turn, c.step) for c in self.session.calls}
+        self.session, decided = transition(self.session, event)
+        # Entries first: recall searches by them when the turn opens.
+        for effect in sorted(decided, key=lambda e: not isinstance(e, effects.Append)):
+            if (write := _WRITES.get(type(effect))) is not None:
+                write(self, effect)
+            elif not isinstance(effect, effects.TakeInbox):  # `advance` reads the inbox itself
+                self.result.actions.append(effect)  # type: ignore[arg-type]
 
-def _append(tx: Tx, rules: EngineRules, session: Session, effect: effects.Append, done: Applied) -> None:
-    content = effect.content
-    text = content.get("text") or ""
-    tokens = count(text) + sum(count(f"{c['name']}{c['arguments']}") + 8 for c in content.get("calls") or ())
-    # A result belongs to the step that asked, even if a later turn is opening.
-    turn, step = done.asked_in.get(content.get("call", ""), (session.turn, session.step))
-    done.entries.append(
-        {
-            "turn": turn,
-            "step": step,
-            "role": effect.role,
-            "content": content,
-            "tokens": tokens + PER_MESSAGE,
-            "source_ts": effect.source_ts,
-        }
-    )
+    def store(self) -> None:
+        """Store the new entries, and the session if it changed."""
+        if self._entries:
+            transcripts.append(self.tx, self.session.id, self._entries, self.now)
+        if self.session != self._before:
+            sessions.save(self.tx, self.session, self.now)
 
+    def _append(self, effect: effects.Append) -> None:
+        content = effect.content
+        tokens = count(content.get("text") or "") + PER_MESSAGE
+        tokens += sum(count(f"{c['name']}{c['arguments']}") + 8 for c in content.get("calls") or ())
+        # A result belongs to the step that asked, even if a later turn is opening.
+        turn, step = self._asked_in.get(content.get("call", ""), (self.session.turn, self.session.step))
+        entry = {"turn": turn, "step": step, "role": effect.role, "content": content, "tokens": tokens}
+        self._entries.append({**entry, "source_ts": effect.source_ts})
 
-def _open_turn(tx: Tx, rules: EngineRules, session: Session, effect: effects.OpenTurn, done: Applied) -> None:
-    now, recalled = rules.workspace.now(), _recall(tx, rules, session, done)
-    turn = Turn(session.id, effect.number, effect.requester, started=now, memories=recalled, source_ts=effect.source_ts)
-    turns.begin(tx, turn, rules.prompt_version)
-    done.opened = turn
-    done.reply_key, done.worked = add_pending_reply(tx, session, now), 0.0
+    def _open_turn(self, effect: effects.OpenTurn) -> None:
+        started, memories_, ts = self.now, self._recall(), effect.source_ts
+        turn = Turn(self.session.id, effect.number, effect.requester, started=started, memories=memories_, source_ts=ts)
+        turns.begin(self.tx, turn, self.rules.prompt_version)
+        self.opened = turn
+        self.result.reply_key, self.result.worked = add_pending_reply(self.tx, self.session, self.now), 0.0
 
+    def _recall(self) -> tuple[int, ...]:
+        """Choose the memories of this turn, once, by what its requester wrote."""
+        thread, requester = self.session.thread, self.session.requester
+        person = self.people.person(self.tx, thread.team, requester)
+        place = self.people.place(self.tx, thread.team, thread.channel)
+        question = "\n".join(e["content"].get("text", "") for e in self._entries if e["role"] == "user")
+        found = recall.recall(self.tx, person, place, question, self.rules.recall_limit, self.now)
+        ids = tuple(m.id for m in found)
+        if ids:
+            memories.record_use(self.tx, thread.team, requester, ids, self.now)
+        return ids
 
-def _recall(tx: Tx, rules: EngineRules, session: Session, done: Applied) -> tuple[int, ...]:
-    """Choose the memories of this turn, once, by what its requester wrote."""
-    workspace, team = rules.workspace, session.thread.team
-    person = workspace.people.person(tx, team, session.requester)
-    place = workspace.people.place(tx, team, session.thread.channel)
-    question = "\n".join(e["content"].get("text", "") for e in done.entries if e["role"] == "user")
-    found = recall.recall(tx, person, place, question, rules.recall_limit, workspace.now())
-    ids = tuple(m.id for m in found)
-    if ids:
-        memories.record_use(tx, team, session.requester, ids, workspace.now())
-    return ids
+    def _resume_turn(self, effect: effects.ResumeTurn) -> None:
+        turns.resume(self.tx, self.session.id, effect.number, self.now)
+        turn = turns.get(self.tx, self.session.id, effect.number)
+        self.result.reply_key = add_pending_reply(self.tx, self.session, self.now)
+        self.result.worked = turn.active_seconds if turn else 0.0
 
+    def _rest_turn(self, effect: effects.RestTurn | effects.EndTurn) -> None:
+        outcome = effect.outcome if isinstance(effect, effects.EndTurn) else "parked"
+        id_, used = self.session.id, self.session.steps_used
+        seconds = turns.pause(self.tx, id_, effect.number, steps_used=used, outcome=outcome, now=self.now)
+        if isinstance(effect, effects.EndTurn):
+            self.result.ended.append((outcome, seconds))
 
-def _resume_turn(tx: Tx, rules: EngineRules, session: Session, effect: effects.ResumeTurn, done: Applied) -> None:
-    now = rules.workspace.now()
-    turns.resume(tx, session.id, effect.number, now)
-    turn = turns.get(tx, session.id, effect.number)
-    done.reply_key, done.worked = add_pending_reply(tx, session, now), turn.active_seconds if turn else 0.0
+    def _start_attempt(self, effect: effects.StartAttempt) -> None:
+        ledger.start_attempt(self.tx, effect.call, self.now)
 
+    def _set_call(self, effect: effects.SetCall) -> None:
+        call, result, full, now = effect.call, effect.result, effect.full_result, self.now
+        ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
 
-def _rest_turn(
-    tx: Tx, rules: EngineRules, session: Session, effect: effects.RestTurn | effects.EndTurn, done: Applied
-) -> None:
-    outcome = effect.outcome if isinstance(effect, effects.EndTurn) else "parked"
-    now, used = rules.workspace.now(), session.steps_used
-    seconds = turns.pause(tx, session.id, effect.number, steps_used=used, outcome=outcome, now=now)
-    if isinstance(effect, effects.EndTurn):
-        done.ended.append((outcome, seconds))
+    def _close_approval(self, effect: effects.CloseApproval) -> None:
+        if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):
+            approvals.settle(self.tx, found.id, effect.verdict, self.now)
+            self.result.cards_changed = True
 
+    def _take(self, effect: effects.Take) -> None:
+        inbox.mark(self.tx, effect.ids, "taken", effect.turn)
 
-def _start_attempt(tx: Tx, rules: EngineRules, session: Session, effect: effects.StartAttempt, done: Applied) -> None:
-    ledger.start_attempt(tx, effect.call, rules.workspace.now())
+    def _record(self, effect: effects.Record) -> None:
+        turn = (self.session.id, self.session.turn)
+        journal.record(self.tx, effect.kind, turn, user=effect.user, detail=effect.detail, at=self.now)
 
+    def _complete_reply(self, effect: effects.Finish | effects.Interrupt | effects.Pause) -> None:
+        """Store the complete reply before its last part is sent, so that it can be delivered after a crash."""
+        match effect:
+            case effects.Finish():
+                content: dict[str, Any] = {"text": effect.text}
+            case effects.Interrupt():
+                content = {"interrupt": effect.reason, "by": effect.by}
+            case _:
+                content = {"pause": True}
+        deliveries.complete_answer(self.tx, self.session.id, effect.turn, content, self.now)
+        self.result.actions.append(effect)
 
-def _set_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.SetCall, done: Applied) -> None:
-    full, error, now = effect.full_result, effect.error, rules.workspace.now()
-    ledger.settle(tx, effect.call, effect.state, result=effect.result, full_result=full, now=now, error=error)
-
-
-def _close_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects.CloseApproval, done: Applied) -> None:
-    if found := approvals.open_of_call(tx, effect.call, session.thread.team):
-        approvals.settle(tx, found.id, effect.verdict, rules.workspace.now())
-        done.cards_changed = True
-
-
-def _take(tx: Tx, rules: EngineRules, session: Session, effect: effects.Take, done: Applied) -> None:
-    inbox.mark(tx, effect.ids, "taken", effect.turn)
-
-
-def _record(tx: Tx, rules: EngineRules, session: Session, effect: effects.Record, done: Applied) -> None:
-    turn = (session.id, session.turn)
-    journal.record(tx, effect.kind, turn, user=effect.user, detail=effect.detail, at=rules.workspace.now())
-
-
-def _complete_reply(
-    tx: Tx,
-    rules: EngineRules,
-    session: Session,
-    effect: effects.Finish | effects.Interrupt | effects.Pause,
-    done: Applied,
-) -> None:
-    """Store the complete reply before its last piece is sent: after a crash it can be delivered from here."""
-    match effect:
-        case effects.Finish():
-            content: dict[str, Any] = {"text": effect.text}
-        case effects.Interrupt():
-            content = {"interrupt": effect.reason, "by": effect.by}
-        case _:
-            content = {"pause": True}
-    deliveries.complete_answer(tx, session.id, effect.turn, content, rules.workspace.now())
-    done.actions.append(effect)
-
-
-def _plan_call(tx: Tx, rules: EngineRules, session: Session, effect: effects.PlanCall, done: Applied) -> None:
-    call, review = effect.call, effect.call.review
-    row = ToolCall(
-        id=call.id,
-        session=session.id,
-        turn=session.turn,
-        step=session.step,
-        position=effect.position,
-        provider_id=review.provider_id,
-        name=review.name,
-        arguments=review.arguments,
-        arguments_hash=review.arguments_hash,
-        effect=review.effect,
-        decision=review.decision,
-        state=effect.state,
-        repeatable=review.repeatable,
-        key=_idempotency_key(session, call),
-        requester=session.requester,
-        attempt=0,
-        result=effect.result,
-        repaired=review.repaired,
-    )
-    ledger.add(tx, row, rules.workspace.now())
-
-
-def _idempotency_key(session: Session, call: Proposed) -> str:
-    return f"hermes-{session.id[:8]}-{call.id}"
-
-
-def _open_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects.AskApproval, done: Applied) -> None:
-    done.cards_changed = True
-    call = ledger.get(tx, effect.call)
-    first = approvals.first_of_call(tx, call.id, session.thread.team)
-    rule: ApprovalRule = effect.rule or (first.rule if first else rules.policy.rule_for(call.name))
-    now = rules.workspace.now()
-    approvals.add(
-        tx,
-        Approval(
-            id=secrets.token_urlsafe(12),
+    def _plan_call(self, effect: effects.PlanCall) -> None:
+        session, call, review = self.session, effect.call, effect.call.review
+        row = ToolCall(
+            id=call.id,
             session=session.id,
+            turn=session.turn,
+            step=session.step,
+            position=effect.position,
+            provider_id=review.provider_id,
+            name=review.name,
+            arguments=review.arguments,
+            arguments_hash=review.arguments_hash,
+            effect=review.effect,
+            decision=review.decision,
+            state=effect.state,
+            repeatable=review.repeatable,
+            key=f"hermes-{session.id[:8]}-{call.id}",
+            requester=session.requester,
+            result=effect.result,
+            repaired=review.repaired,
+        )
+        ledger.add(self.tx, row, self.now)
+
+    def _open_approval(self, effect: effects.AskApproval) -> None:
+        self.result.cards_changed = True
+        call, thread, now = ledger.get(self.tx, effect.call), self.session.thread, self.now
+        first = approvals.first_of_call(self.tx, call.id, thread.team)
+        rule: ApprovalRule = effect.rule or (first.rule if first else self.rules.policy.rule_for(call.name))
+        approval = Approval(
+            id=secrets.token_urlsafe(12),
+            session=self.session.id,
             call=call.id,
             kind=effect.kind,
             tool=call.name,
@@ -192,35 +181,34 @@ def _open_approval(tx: Tx, rules: EngineRules, session: Session, effect: effects
             requester=call.requester,
             rule=rule,
             status="open",
-            thread=session.thread,
+            thread=thread,
             message_ts=None,
             created=now,
             expires=now + rule.expires_seconds,
-        ),
-    )
+        )
+        approvals.add(self.tx, approval)
+
+    def _put_outcome(self, effect: effects.PutOutcome) -> None:
+        data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
+        text, opens = effect.result, not effect.quiet
+        inbox.put_internal(self.tx, self.session, "outcome", effect.call, data, self.now, text=text, addressed=opens)
 
 
-def _put_outcome(tx: Tx, rules: EngineRules, session: Session, effect: effects.PutOutcome, done: Applied) -> None:
-    data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}
-    now, opens = rules.workspace.now(), not effect.quiet
-    inbox.put_internal(tx, session, "outcome", effect.call, data, now, text=effect.result, addressed=opens)
-
-
-_WRITERS: dict[type, Callable[[Tx, EngineRules, Session, Any, Applied], None]] = {
-    effects.Append: _append,
-    effects.OpenTurn: _open_turn,
-    effects.ResumeTurn: _resume_turn,
-    effects.RestTurn: _rest_turn,
-    effects.EndTurn: _rest_turn,
-    effects.PlanCall: _plan_call,
-    effects.StartAttempt: _start_attempt,
-    effects.SetCall: _set_call,
-    effects.AskApproval: _open_approval,
-    effects.CloseApproval: _close_approval,
-    effects.PutOutcome: _put_outcome,
-    effects.Take: _take,
-    effects.Record: _record,
-    effects.Finish: _complete_reply,
-    effects.Interrupt: _complete_reply,
-    effects.Pause: _complete_reply,
+_WRITES: dict[type, Callable[[SessionTransaction, Any], None]] = {
+    effects.Append: SessionTransaction._append,
+    effects.OpenTurn: SessionTransaction._open_turn,
+    effects.ResumeTurn: SessionTransaction._resume_turn,
+    effects.RestTurn: SessionTransaction._rest_turn,
+    effects.EndTurn: SessionTransaction._rest_turn,
+    effects.PlanCall: SessionTransaction._plan_call,
+    effects.StartAttempt: SessionTransaction._start_attempt,
+    effects.SetCall: SessionTransaction._set_call,
+    effects.AskApproval: SessionTransaction._open_approval,
+    effects.CloseApproval: SessionTransaction._close_approval,
+    effects.PutOutcome: SessionTransaction._put_outcome,
+    effects.Take: SessionTransaction._take,
+    effects.Record: SessionTransaction._record,
+    effects.Finish: SessionTransaction._complete_reply,
+    effects.Interrupt: SessionTransaction._complete_reply,
+    effects.Pause: SessionTransaction._complete_reply,
 }

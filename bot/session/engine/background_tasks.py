@@ -10,7 +10,7 @@ Work = Coroutine[Any, Any, None]
 
 
 class BackgroundTasks:
-    """Runs named tasks and calls `on_end` after each. A task that fails is logged; the others go on."""
+    """Runs named tasks and calls `on_end` after each. The failure of a task is logged and ends no other task."""
 
     def __init__(self, session: str, on_end: Callable[[], None]) -> None:
         self._session = session
@@ -31,7 +31,7 @@ class BackgroundTasks:
         return task
 
     def start_after_last(self, name: str, work: Callable[[], Work]) -> None:
-        """Start a task that runs when the last one of the same name has ended."""
+        """Start a task that runs when the newest one of the same name has ended."""
         last = self._newest.get(name)
 
         async def run() -> None:
@@ -41,12 +41,12 @@ class BackgroundTasks:
 
         self.start(name, run())
 
-    def running(self, name: str) -> asyncio.Task[None] | None:
-        """Return the newest task of this name, if it is running."""
-        return self._newest.get(name)
+    def is_running(self, name: str) -> bool:
+        """Return True if a task of this name is running."""
+        return name in self._newest
 
     def cancel(self, *names: str) -> None:
-        """Cancel the newest task of each name, without waiting for it."""
+        """Cancel the newest task of each name, without waiting for its end."""
         for name in names:
             if (task := self._newest.get(name)) is not None:
                 task.cancel()

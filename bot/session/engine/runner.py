@@ -1,4 +1,4 @@
-"""The runner: one actor for each session that has something to do, and none for the others."""
+"""The runner: one actor for each session that has work to do, and none for the others."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 from bot.session.engine.actor import Actor
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.replies.crash_recovery import Takeover, read_takeovers
-from bot.session.replies.notices import tell
+from bot.session.replies.notices import send_ephemeral
 from bot.session.services import Services
 from storage import sessions
 from storage.records import Thread
@@ -18,19 +18,19 @@ TAKEOVER_BATCH = 50  # sessions in one read
 
 
 class Runner:
-    """Owns every actor. Call `wake` after each commit that gives a session something to do."""
+    """Starts and stops the actors. Call `wake` after each commit that gives a session work to do."""
 
     def __init__(self, services: Services, lookup: PeopleLookup) -> None:
         self.services = services
         self._lookup = lookup
         self._actors: dict[str, Actor] = {}
         self._background: set[asyncio.Task[Any]] = set()
-        self._failed: set[str] = set()  # sessions whose actor failed: the next one must take over
+        self._failed: set[str] = set()  # sessions whose actor failed: the next actor must take over
         self._closing = False
 
     @property
     def busy(self) -> int:
-        """How many sessions are at work now."""
+        """The number of sessions with an actor."""
         return len(self._actors)
 
     def wake(self, session: str) -> None:
@@ -40,29 +40,27 @@ class Runner:
         if session in self._failed:
             self._run_in_background(self._take_over([session]))
             return
-        actor = self._actors.get(session)
-        if actor is None:
-            actor = self._start(session)
-        actor.wake()
+        (self._actors.get(session) or self._start(session)).wake()
 
     def show_working(self, thread: Thread) -> None:
         """Show the first status of a turn, without waiting for it."""
         self._run_in_background(self.services.chat.set_status(thread, "processing"))
 
-    def tell(self, thread: Thread, user: str, key: str) -> None:
+    def send_ephemeral(self, thread: Thread, user: str, key: str) -> None:
         """Send a person a text that only they see, in their language, without waiting for it."""
-        self._run_in_background(self._tell(thread, user, key))
 
-    async def _tell(self, thread: Thread, user: str, key: str) -> None:
-        try:
-            await self._lookup.refresh(user, thread.channel)
-        finally:
-            await tell(self.services, thread, user, key)
+        async def send() -> None:
+            try:
+                await self._lookup.refresh(user, thread.channel)
+            finally:
+                await send_ephemeral(self.services, thread, user, key)
+
+        self._run_in_background(send())
 
     async def recover(self) -> int:
-        """Take over unfinished sessions that no actor works on; return their number.
+        """Take over the unfinished sessions without an actor; return their number.
 
-        At the start these are all that the last process left. Later they are those whose lookup or delivery failed.
+        At the start these are all that the last process left. Later their lookup or delivery has failed.
         """
         return await self._take_over(await self.services.db.read(sessions.unfinished))
 
@@ -73,7 +71,7 @@ class Runner:
             batch = idle[at : at + TAKEOVER_BATCH]
             found += await self.services.db.read(read_takeovers, batch, self.services.workspace)
         # Sessions without pending deliveries first: their first outside call comes sooner.
-        for takeover in sorted(found, key=lambda t: bool(t.owed)):
+        for takeover in sorted(found, key=lambda t: bool(t.pending)):
             session = takeover.session.id
             self._failed.discard(session)
             if session not in self._actors and not self._closing:
@@ -94,12 +92,12 @@ class Runner:
 
     def _start(self, session: str, takeover: Takeover | None = None) -> Actor:
         actor = self._actors[session] = Actor(self.services, self._lookup, session, takeover)
-        actor.start(wake_session=self.wake, on_end=self._forget)
+        actor.start(self.wake, self._remove)
         return actor
 
-    def _forget(self, actor: Actor, *, failed: bool) -> None:
-        """Drop an actor that has nothing left to do, or that failed."""
-        if failed:
+    def _remove(self, actor: Actor) -> None:
+        """Remove an actor that has no work left, or that failed."""
+        if actor.failed:
             self._failed.add(actor.id)
         if self._actors.get(actor.id) is actor:
             del self._actors[actor.id]

@@ -1,7 +1,6 @@
-"""Clicks on approval cards: authority is checked when the click arrives, and settling is a compare-and-set."""
+"""Clicks on approval cards: who may decide is checked when the click arrives, and an approval is settled only once."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bot.ports import Click
 from bot.session.engine.runner import Runner
@@ -31,18 +30,16 @@ class ApprovalClicks:
     async def decide(self, click: Click, button: CardButton) -> None:
         """Record a click, then wake its session or tell the person why the click does not count."""
         await self._lookup.refresh(click.user, click.thread.channel)  # they may have become a guest
-        result = await self._db.write_first(
-            record_click, self._workspace, self._policy, click.value, click.user, button
-        )
-        if result.text_key is not None:
-            self._runner.tell(click.thread, click.user, result.text_key)
-        if result.session is not None:
-            self._runner.wake(result.session)
+        args = (self._workspace, self._policy, click.value, click.user, button)
+        text_key, session = await self._db.write_first(record_click, *args)
+        if text_key is not None:
+            self._runner.send_ephemeral(click.thread, click.user, text_key)
+        if session is not None:
+            self._runner.wake(session)
 
 
-@dataclass(frozen=True, slots=True)
-class ClickResult:
-    """What a click did: a text key for the person who clicked, and the session to wake."""
+class ClickResult(NamedTuple):
+    """The key of a text for the person who clicked, and the session to wake."""
 
     text_key: str | None
     session: str | None = None
@@ -63,19 +60,15 @@ def record_click(
         settle(tx, found, "expired", (), workspace.now())
         return ClickResult("approval.expired", found.session)
     rule = policy.current(found.rule, found.tool, found.requester)
+    own = button != "deny" and user == found.requester  # a requester who lost access may not approve their request
     if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
-        _journal(tx, found, user, "click_refused", button, workspace.now())
-        return ClickResult("approval.not_yours")
-    if button != "deny" and user == found.requester and _lost_access(tx, workspace, found, user):
-        _journal(tx, found, user, "click_refused", button, workspace.now())
-        return ClickResult("access.refused")
-    return _count(tx, rule, found, user, button, workspace.now())
-
-
-def _lost_access(tx: Tx, workspace: Workspace, found: Approval, user: str) -> bool:
-    """Return True if a requester lost access after asking. They may not approve what they may no longer ask for."""
-    person = workspace.people.person(tx, workspace.team, user)
-    return workspace.check_access(person, found.thread.channel) == "refused"
+        refusal = "approval.not_yours"
+    elif own and workspace.refusal(tx, user, found.thread.channel) == "access.refused":
+        refusal = "access.refused"
+    else:
+        return _count(tx, rule, found, user, button, workspace.now())
+    _journal(tx, found, user, "click_refused", button, workspace.now())
+    return ClickResult(refusal)
 
 
 def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardButton, now: float) -> ClickResult:
@@ -83,7 +76,7 @@ def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardB
     approvals.vote(tx, found.id, user, vote, now)
     votes = approvals.votes_of(tx, found.id)
     _journal(tx, found, user, "vote", button, now)
-    if found.kind == "unknown":  # one approver is enough: they report an outcome, they do not permit a call
+    if found.kind == "unknown":  # one vote is enough: it reports an outcome, it does not permit a call
         verdict = vote
     else:
         approved = [u for u, v in votes if v == "approved"]
@@ -106,7 +99,7 @@ def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: floa
 
 
 def expire(tx: Tx, team: str, now: float) -> list[str]:
-    """Settle approvals past their time; return the sessions to wake. An unanswered outcome question is skipped."""
+    """Settle expired approvals; return the sessions to wake. An unanswered question about an outcome is skipped."""
     verdicts = {"approval": "expired", "unknown": "skipped"}
     return [a.session for a in approvals.expired(tx, now, team) if settle(tx, a, verdicts[a.kind], (), now)]
 

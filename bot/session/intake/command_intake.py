@@ -1,4 +1,6 @@
-"""Slash commands, and buttons that are not about approvals: each is one transaction before Slack is acknowledged."""
+"""Slash commands, and buttons other than those of approval cards: committed before Slack is acknowledged."""
+
+from collections.abc import Callable
 
 from bot.memory import memory_commands
 from bot.ports import Click, CommandAnswer
@@ -10,7 +12,9 @@ from bot.session.workspace import Workspace
 from bot.texts import say
 from storage import sessions
 from storage.database import Database, Tx
-from storage.records import Thread
+from storage.records import Person, Place, Thread
+
+Run = Callable[[Tx, Person, Place], tuple[CommandAnswer, list[str]]]
 
 
 class CommandIntake:
@@ -25,48 +29,51 @@ class CommandIntake:
 
     async def command(self, name: str, text: str, user: str, channel: str) -> CommandAnswer:
         """Run `/hermes` or `/memory` and return the answer. Only its author sees it."""
+
+        def run(tx: Tx, person: Person, place: Place) -> tuple[CommandAnswer, list[str]]:
+            typed = self._workspace.command_text(tx, text)
+            return self._commands.slash(tx, person, place, f"memory {typed}" if name == "/memory" else typed)
+
+        return await self._answer(user, channel, run)
+
+    async def press_memory_button(self, user: str, channel: str, action: str, value: str) -> CommandAnswer:
+        """Run the action of a button under an answer about memories."""
+
+        def press(tx: Tx, person: Person, _: Place) -> tuple[CommandAnswer, list[str]]:
+            return memory_commands.press(tx, person, action, value, self._workspace.now()), []
+
+        return await self._answer(user, channel, press)
+
+    async def _answer(self, user: str, channel: str, run: Run) -> CommandAnswer:
+        """Run a command if the person may use Hermes here, and wake the sessions that it returns."""
         await self._lookup.refresh(user, channel)
-        answer, woken = await self._db.write_first(self._run_command, name, text, user, channel)
+
+        def run_if_granted(tx: Tx) -> tuple[CommandAnswer, list[str]]:
+            person, place = self._workspace.caller(tx, user, channel)
+            refusal = self._workspace.refusal(tx, user, channel)
+            return run(tx, person, place) if refusal is None else (CommandAnswer(say(refusal, person.locale)), [])
+
+        answer, woken = await self._db.write_first(run_if_granted)
         for session in woken:
             self._runner.wake(session)
         return answer
-
-    def _run_command(self, tx: Tx, name: str, text: str, user: str, channel: str) -> tuple[CommandAnswer, list[str]]:
-        person, place = self._workspace.caller(tx, user, channel)
-        if (refusal := self._workspace.refusal(tx, user, channel)) is not None:
-            return CommandAnswer(say(refusal, person.locale)), []
-        text = self._workspace.typed(tx, text)
-        if name == "/memory":
-            return memory_commands.run(tx, person, place, text, self._workspace.now()), []
-        return self._commands.slash(tx, person, place, text)
-
-    async def press_memory_button(self, user: str, channel: str, action: str, value: str) -> CommandAnswer:
-        """Run a button under an answer about memories."""
-        await self._lookup.refresh(user, channel)
-        return await self._db.write_first(self._press_memory_button, user, channel, action, value)
-
-    def _press_memory_button(self, tx: Tx, user: str, channel: str, action: str, value: str) -> CommandAnswer:
-        person, _ = self._workspace.caller(tx, user, channel)
-        if (refusal := self._workspace.refusal(tx, user, channel)) is not None:
-            return CommandAnswer(say(refusal, person.locale))
-        return memory_commands.press(tx, person, action, value, self._workspace.now())
 
     async def stop(self, click: Click) -> None:
         """Stop the thread's active turn, if the person may use Hermes."""
         await self._lookup.refresh(click.user, click.thread.channel)
         session, text_key = await self._db.write_first(_stop_thread, self._workspace, click.thread, click.user)
         if text_key is not None:
-            self._runner.tell(click.thread, click.user, text_key)
+            self._runner.send_ephemeral(click.thread, click.user, text_key)
         if session is not None:
             self._runner.wake(session)
 
     def outdated(self, click: Click) -> None:
-        """Answer a button that this version does not know."""
-        self._runner.tell(click.thread, click.user, "approval.unknown")
+        """Answer a click on a button that this version does not have."""
+        self._runner.send_ephemeral(click.thread, click.user, "approval.unknown")
 
 
 def _stop_thread(tx: Tx, workspace: Workspace, thread: Thread, user: str) -> tuple[str | None, str | None]:
-    """Return the session to wake and the text key for the person, each None if there is none."""
+    """Return the session to wake and the key of a text for the person, each None if there is none."""
     session = sessions.of_thread(tx, thread)
     if session is None:
         return None, None

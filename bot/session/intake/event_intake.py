@@ -14,7 +14,7 @@ from storage.database import Database, StorageError, Tx
 from storage.records import InboxRow, Incoming, Phase, Session, Thread
 
 AT_WORK = (Phase.REASONING, Phase.WAITING_TOOL)
-RECENT = 1_000  # messages that are recognised without asking the database
+RECENT = 1_000  # messages that are recognized without reading the database
 MessageId = tuple[str, str, str]  # channel, ts and text
 
 
@@ -25,7 +25,7 @@ class EventIntake:
         self._db = db
         self._runner = runner
         self._workspace = workspace
-        self._failure_told: deque[str] = deque(maxlen=RECENT)
+        self._failure_reported: deque[str] = deque(maxlen=RECENT)  # ts of messages
         self._stored: dict[MessageId, None] = {}  # committed recently, oldest first
         self._storing: dict[MessageId, asyncio.Event] = {}  # set when an attempt to commit has ended
 
@@ -36,12 +36,12 @@ class EventIntake:
         if incoming.kind != "message":
             await self._receive(incoming)
             return
-        message = (incoming.channel, incoming.ts, incoming.text)
+        message: MessageId = (incoming.channel, incoming.ts, incoming.text)
         while (storing := self._storing.get(message)) is not None:
             await storing.wait()
         if message in self._stored:
             return  # a retry, or the `message` event of an `app_mention`: already committed
-        # In this task, not in a new one: an edit that comes next must not overtake the message it changes.
+        # In this task, not in a new one: an edit that comes next must not be stored before the message it changes.
         storing = self._storing[message] = asyncio.Event()
         try:
             await self._receive(incoming, message)
@@ -54,30 +54,30 @@ class EventIntake:
         try:
             stored = await self._db.write_first(store_event, incoming, self._workspace)
         except StorageError:
-            self._tell_failure(thread, incoming)
+            self._report_failure(thread, incoming)
             raise
         if message is not None and stored.session is not None:
             self._stored[message] = None
             if len(self._stored) > RECENT:
                 del self._stored[next(iter(self._stored))]
         if stored.text_key is not None:
-            self._runner.tell(thread, incoming.user, stored.text_key)
+            self._runner.send_ephemeral(thread, incoming.user, stored.text_key)
         elif stored.opens:
             self._runner.show_working(thread)
         if stored.session is not None:
             self._runner.wake(stored.session)
 
-    def _tell_failure(self, thread: Thread, incoming: Incoming) -> None:
-        """Tell the author once that their message could not be stored. Slack sends it again."""
+    def _report_failure(self, thread: Thread, incoming: Incoming) -> None:
+        """Tell the author, once, that their message could not be stored. Slack sends it again."""
         addressed = incoming.kind == "message" and is_addressed(incoming, self._workspace.bot_user)
-        if addressed and incoming.ts not in self._failure_told:
-            self._failure_told.append(incoming.ts)
-            self._runner.tell(thread, incoming.user, "storage.failing")
+        if addressed and incoming.ts not in self._failure_reported:
+            self._failure_reported.append(incoming.ts)
+            self._runner.send_ephemeral(thread, incoming.user, "storage.failing")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """What was stored. `session` is the one to wake, `text_key` a text for the author, `opens` asks for an answer."""
+    """What was stored: the session to wake, whether it is a message to answer, and the key of a text for its author."""
 
     session: str | None = None
     opens: bool = False
@@ -92,15 +92,19 @@ def store_event(tx: Tx, incoming: Incoming, workspace: Workspace) -> StoredEvent
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
     if incoming.shared:
         workspace.people.mark_shared(tx, incoming.team, incoming.channel)
-    match incoming.kind:
-        case "message":
-            return _store_message(tx, session, incoming, workspace)
-        case "context":
-            return NOTHING if session is None else _store_context(tx, session, incoming, workspace.now())
-        case "stop":
-            return NOTHING if session is None else _store_stop(tx, session, incoming, workspace.now())
-        case _:
-            return _store_change(tx, session, incoming, workspace)
+    if incoming.kind == "message":
+        return _store_message(tx, session, incoming, workspace)
+    if incoming.kind in ("edit", "delete"):
+        return _store_change(tx, session, incoming, workspace)
+    if session is None:
+        return NOTHING
+    if incoming.kind == "stop":
+        stop = {"streams": list(incoming.streams), "at": incoming.event_time}
+        return _put(tx, _row(session, incoming, "stop", workspace.now(), data=stop, variant=incoming.event_id))
+    # Another bot's message is context for the next turn and never opens one.
+    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
+    inbox.put(tx, _row(session, incoming, "context", workspace.now(), data=data))
+    return NOTHING
 
 
 def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:
@@ -111,41 +115,28 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
         thread = Thread(incoming.team, incoming.channel, incoming.root)
         session = sessions.open_new(tx, thread, incoming.place, incoming.shared, now, hydrated=incoming.top_level)
     access = workspace.check_access(workspace.people.person(tx, incoming.team, incoming.user), incoming.channel)
-    answered = addressed or is_follow_up(
-        workspace.follow_ups, incoming.text, _authors(tx, session, workspace.bot_user), incoming.user
-    )
-    if answered and (command := parse_command(incoming.text, workspace.bot_user)) is not None:
+    authors = inbox.authors(tx, session.thread) - {workspace.bot_user} if session.hydrated and not addressed else None
+    if not addressed and not is_follow_up(workspace.follow_ups, incoming.text, authors, incoming.user):
+        return _put(tx, _row(session, incoming, "message", now, access=access, state="waiting"))
+    if (command := parse_command(incoming.text, workspace.bot_user)) is not None:
         return _store_command(tx, session, incoming, command, access, now)
-    full = answered and not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
-    row = _row(session, incoming, "message", now, addressed=answered and not full, access=access)
-    if access == "refused" and answered:
-        row["state"] = "refused"
-    waiting = answered and session.phase in AT_WORK and inbox.has_waiting(tx, session.id, incoming.user)
-    if inbox.put(tx, row) is None:
-        return NOTHING
-    text_key = _text_key(session, incoming.user, access, full, waiting) if answered else None
-    return StoredEvent(session.id, answered, text_key)
-
-
-def _text_key(session: Session, user: str, access: str, full: bool, waiting: bool) -> str | None:
-    """Return what the author is told at once. `waiting`: an earlier message of theirs waits, and they were told."""
+    full = not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
+    behind = session.phase in AT_WORK and incoming.user != session.requester
     if access == "refused":
-        return "access.refused"
-    if full:
-        return "queue.full"
-    behind = session.phase in AT_WORK and user != session.requester
-    return "queue.waits" if behind and not waiting else None
+        text_key: str | None = "access.refused"
+    elif full:
+        text_key = "queue.full"
+    elif behind and not inbox.has_waiting(tx, session.id, incoming.user):  # otherwise they were told already
+        text_key = "queue.waits"
+    else:
+        text_key = None
+    row = _row(session, incoming, "message", now, addressed=not full, access=access)
+    return _put(tx, row, opens=True, text_key=text_key)
 
 
-def _authors(tx: Tx, session: Session, bot_user: str) -> set[str] | None:
-    return inbox.authors(tx, session.thread) - {bot_user} if session.hydrated else None
-
-
-def _store_context(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
-    """Store another bot's message as context for the next turn. It never opens a turn."""
-    data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
-    inbox.put(tx, _row(session, incoming, "context", now, data=data))
-    return NOTHING
+def _put(tx: Tx, row: dict[str, Any], *, opens: bool = False, text_key: str | None = None) -> StoredEvent:
+    """Store a row; return NOTHING if it is stored already."""
+    return NOTHING if inbox.put(tx, row) is None else StoredEvent(row["session"], opens, text_key)
 
 
 def _store_command(
@@ -155,24 +146,14 @@ def _store_command(
     kind = "stop" if word == "stop" else "command"
     data = {"word": word, "rest": rest, "at": float(incoming.ts)}
     row = _row(session, incoming, kind, now, data=data, access=access)
-    if access == "refused":
-        row["state"] = "refused"
-    if inbox.put(tx, row) is None:
-        return NOTHING
-    return StoredEvent(session.id, text_key="access.refused" if access == "refused" else None)
-
-
-def _store_stop(tx: Tx, session: Session, incoming: Incoming, now: float) -> StoredEvent:
-    data = {"streams": list(incoming.streams), "at": incoming.event_time}
-    stored = inbox.put(tx, _row(session, incoming, "stop", now, data=data, variant=incoming.event_id))
-    return NOTHING if stored is None else StoredEvent(session.id)
+    return _put(tx, row, text_key="access.refused" if access == "refused" else None)
 
 
 def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace: Workspace) -> StoredEvent:
     """Store an edit or a delete.
 
-    It changes a waiting message in place. If the message is being answered, an edit joins the turn and a delete stops
-    it. For an older message it becomes a note.
+    It changes a waiting message in place. Of a message that is being answered, an edit joins the turn and a delete
+    stops it. Of an older message it becomes a note.
     """
     found = inbox.find(tx, incoming.team, incoming.channel, incoming.ts)
     if found is None:
@@ -194,11 +175,10 @@ def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace
         return NOTHING
     session = sessions.load(tx, row.session)
     at_work = turn == session.turn and session.phase in AT_WORK
-    # A deleted question takes its open calls with it, however old it is. An edit has no turn to join there.
+    # Deleting a question stops its open calls, however old it is. An edit joins only a turn that is at work.
     has_open_calls = deleted and any(c.turn == turn and is_unsettled(c) for c in session.calls)
     answering = turn if row.addressed and (at_work or has_open_calls) else None
-    stored = inbox.put(tx, _change_row(session, row, incoming, workspace.now(), answering))
-    return NOTHING if stored is None else StoredEvent(session.id)
+    return _put(tx, _change_row(session, row, incoming, workspace.now(), answering))
 
 
 def _edit_command(
@@ -222,17 +202,8 @@ def _change_row(
     if incoming.kind == "delete" and answering is not None:
         return _row(session, incoming, "stop", now, data={**data, "deleted": True, "turn": answering}, variant=variant)
     joins = answering is not None and row.user == session.requester  # an edit: a delete returned above
-    return _row(
-        session,
-        incoming,
-        "message" if joins else "context",
-        now,
-        addressed=joins,
-        data=data,
-        variant=variant,
-        ts=incoming.edited_ts or incoming.ts,
-        user=row.user,
-    )
+    values = {"addressed": joins, "ts": incoming.edited_ts or incoming.ts, "user": row.user}
+    return _row(session, incoming, "message" if joins else "context", now, data=data, variant=variant, **values)
 
 
 def _row(session: Session, incoming: Incoming, kind: str, now: float, **values: Any) -> dict[str, Any]:
@@ -248,7 +219,7 @@ def _row(session: Session, incoming: Incoming, kind: str, now: float, **values: 
         "text": incoming.text,
         "addressed": False,
         "access": "granted",
-        "state": "waiting",
+        "state": "refused" if values.get("access") == "refused" else "waiting",
         "turn": None,
         "data": {},
         "received": now,

@@ -1,16 +1,16 @@
-"""Looking up in Slack who writes and where, before a turn may start or a command may run."""
+"""Lookups in Slack of people and conversations, before a turn may start or a command may run."""
 
 import asyncio
 import logging
 from dataclasses import dataclass
 
 from bot.ports import Chat
-from bot.session.lookups.thread_history import note_unread_history, read_history, store_history
+from bot.session.lookups.thread_history import read_history, store_history
 from bot.session.workspace import Workspace
 from storage import inbox, sessions
 from storage.database import Database, Tx
 from storage.records import Person, Place, Session
-from tools.context import ChatError, Posted
+from tools.context import ChatError
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 10.0
@@ -30,18 +30,8 @@ class PendingLookups:
         return bool(self.people or self.place or self.history)
 
 
-@dataclass(frozen=True, slots=True)
-class LookupResults:
-    """What Slack said; `failed` names what could not be looked up, so that it is not tried again at once."""
-
-    people: tuple[Person, ...] = ()
-    place: Place | None = None
-    history: tuple[Posted, ...] | None = None
-    failed: frozenset[str] = frozenset()
-
-
 class PeopleLookup:
-    """Asks Slack and stores the answers."""
+    """Runs lookups in Slack and stores the results."""
 
     def __init__(self, db: Database, chat: Chat, workspace: Workspace, history_seconds: float) -> None:
         self._db = db
@@ -64,7 +54,7 @@ class PeopleLookup:
         await self._db.write_first(_store_profiles, workspace, person, place)
 
     async def look_up(self, session: Session, pending: PendingLookups) -> tuple[frozenset[str], list[str]]:
-        """Run the pending lookups. Return what failed, and the people who were refused access."""
+        """Run the pending lookups. Return which ones failed, and the people who were refused access."""
         team, channel = session.thread.team, session.thread.channel
         people, place, history = await asyncio.gather(
             asyncio.gather(*(self._person(team, user) for user in pending.people)),
@@ -76,9 +66,17 @@ class PeopleLookup:
             failed.add("place")
         if pending.history and history is None:
             failed.add("history")
-        results = LookupResults(tuple(p for p in people if p), place, history, frozenset(failed))
-        refused = await self._db.write(store_results, session.id, results, self._workspace)
-        return results.failed, refused
+
+        def store(tx: Tx) -> list[str]:
+            state = sessions.load(tx, session.id)
+            if place is not None:
+                self._workspace.people.store_place(tx, place, self._workspace.now())
+                sessions.set_columns(tx, session.id, kind=place.kind, shared=place.shared)
+            if pending.history:
+                store_history(tx, state, history, self._workspace.bot_user, self._workspace.now())
+            return _store_people(tx, state, [p for p in people if p], self._workspace)
+
+        return frozenset(failed), await self._db.write(store)
 
     async def _person(self, team: str, user: str, seconds: float = LOOKUP_SECONDS) -> Person | None:
         try:
@@ -91,7 +89,7 @@ class PeopleLookup:
             return None
 
     async def _place(self, team: str, channel: str, seconds: float = LOOKUP_SECONDS) -> Place | None:
-        """Return a conversation, or None if Slack does not tell: then no memory is used in it."""
+        """Return a conversation, or None if the lookup fails: then no memory is used in it."""
         try:
             async with asyncio.timeout(seconds):
                 return await self._chat.place(team, channel)
@@ -111,22 +109,12 @@ def _store_profiles(tx: Tx, workspace: Workspace, person: Person | None, place: 
         workspace.people.store_place(tx, place, workspace.now())
 
 
-def store_results(tx: Tx, session: str, results: LookupResults, workspace: Workspace) -> list[str]:
-    """Store the results and settle whose messages may open a turn. Return the people who were refused access."""
-    state, now = sessions.load(tx, session), workspace.now()
-    if results.place is not None:
-        workspace.people.store_place(tx, results.place, now)
-        sessions.set_columns(tx, session, kind=results.place.kind, shared=results.place.shared)
-    if results.history is not None:
-        store_history(tx, state, results.history, workspace.bot_user, now)
-    if results.history is not None or "history" in results.failed:
-        sessions.set_columns(tx, session, hydrated=True)
-    if "history" in results.failed:
-        note_unread_history(tx, state, now)
+def _store_people(tx: Tx, session: Session, people: list[Person], workspace: Workspace) -> list[str]:
+    """Store people and the access of their waiting messages. Return those who were refused."""
     refused = []
-    for person in results.people:
+    for person in people:
         workspace.people.store_person(tx, person)
-        access = workspace.check_access(person, state.thread.channel)
-        if inbox.settle_access(tx, session, person.id, access) and access == "refused":
+        access = workspace.check_access(person, session.thread.channel)
+        if inbox.settle_access(tx, session.id, person.id, access) and access == "refused":
             refused.append(person.id)
     return refused

@@ -5,14 +5,14 @@ import logging
 from typing import Any
 
 from bot.ports import Chat
-from storage import inbox
+from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import Session
 from tools.context import ChatError, Posted
 
 log = logging.getLogger(__name__)
 EARLIER_MESSAGES = 50
-THREAD_LIMIT = 2_000  # messages that are read at most
+THREAD_LIMIT = 2_000  # messages to read at most
 JUST_BEFORE = 0.000_002  # seconds: two of the smallest steps of a ts
 
 
@@ -26,32 +26,29 @@ async def read_history(chat: Chat, session: Session, seconds: float) -> tuple[Po
         return None
 
 
-def store_history(tx: Tx, session: Session, posted: tuple[Posted, ...], bot_user: str, now: float) -> None:
-    """Store the messages before the first one that is addressed to Hermes."""
-    waiting = [r.ts for r in inbox.waiting(tx, session.id) if r.kind == "message" and r.addressed]
-    first = min(waiting, default="9")
+def store_history(tx: Tx, session: Session, posted: tuple[Posted, ...] | None, bot_user: str, now: float) -> None:
+    """Store the messages before the first one that is addressed to Hermes; None: a note that they were not read."""
+    sessions.set_columns(tx, session.id, hydrated=True)
+    waiting = inbox.waiting(tx, session.id)
+    if posted is None:
+        first_ts = min((float(r.ts) for r in waiting), default=now)
+        _add_note(tx, session, first_ts, "(The earlier messages of this thread could not be read.)", now)
+        return
+    first = min((r.ts for r in waiting if r.kind == "message" and r.addressed), default="9")
     own = inbox.message_ts(tx, session.id)  # these have rows of their own, and may be deleted or refused by now
     earlier = [m for m in posted if m.ts < first and m.text and m.ts not in own]
-    # The first message says what the thread is about, so it is kept however long the thread is.
+    # The first message says what the thread is about, so it is always kept.
     kept = earlier[:1] + earlier[1:][1 - EARLIER_MESSAGES :]
     if left_out := len(earlier) - len(kept):
         gap = f"({left_out} messages of this thread between the first and the next one are not shown here.)"
         _add_note(tx, session, float(kept[1].ts), gap, now)
     for message in kept:
-        data = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
-        _add_context(tx, session, message.ts, message.user or bot_user, message.text, now, data)
-
-
-def note_unread_history(tx: Tx, session: Session, now: float) -> None:
-    """Tell the model that the earlier messages could not be read."""
-    first = min((float(r.ts) for r in inbox.waiting(tx, session.id)), default=now)
-    _add_note(tx, session, first, "(The earlier messages of this thread could not be read.)", now)
+        data: dict[str, Any] = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
+        user = message.user or bot_user
+        inbox.put_internal(tx, session, "context", "", data, now, user=user, text=message.text, ts=message.ts)
 
 
 def _add_note(tx: Tx, session: Session, before: float, text: str, now: float) -> None:
-    _add_context(tx, session, f"{before - JUST_BEFORE:.6f}", "slack", text, now, {"name": "Slack"})
-
-
-def _add_context(tx: Tx, session: Session, ts: str, user: str, text: str, now: float, data: dict[str, Any]) -> None:
-    variant = "history" if data.get("name") == "Slack" else ""
-    inbox.put_internal(tx, session, "context", variant, data, now, user=user, text=text, ts=ts)
+    """Add a note to the model, before the message with the ts `before`."""
+    data, ts = {"name": "Slack"}, f"{before - JUST_BEFORE:.6f}"
+    inbox.put_internal(tx, session, "context", "history", data, now, user="slack", text=text, ts=ts)

@@ -1,10 +1,12 @@
-"""What must be done. *Writes* are applied in the transaction of the transition, *acts* after its commit."""
+"""The effects that `transition` returns. *Writes* are applied in its transaction, *actions* run after the commit."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bot.session.machine.events import Proposed, Verdict
 from storage.records import ApprovalRule, CallState, Role
+
+TurnOutcome = Literal["answered", "stopped", "deleted", "timed_out", "failed"]
 
 # --- writes --------------------------------------------------------------------------------------------------------
 
@@ -27,19 +29,12 @@ class OpenTurn:
 
 @dataclass(frozen=True, slots=True)
 class ResumeTurn:
-    """The turn is at work again."""
-
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class RestTurn:
-    """The turn rests with open approvals."""
-
     number: int
-
-
-TurnOutcome = Literal["answered", "stopped", "deleted", "timed_out", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,7 @@ class EndTurn:
 
 @dataclass(frozen=True, slots=True)
 class PlanCall:
-    """Enter a call into the ledger; in state running its first attempt is entered with it."""
+    """Add a call to the ledger; a running one with its first attempt."""
 
     call: Proposed
     position: int
@@ -60,7 +55,7 @@ class PlanCall:
 
 @dataclass(frozen=True, slots=True)
 class StartAttempt:
-    """Ledger `running`, before dispatch."""
+    """Record in the ledger that an attempt runs, before it is dispatched."""
 
     call: str
     attempt: int
@@ -68,17 +63,19 @@ class StartAttempt:
 
 @dataclass(frozen=True, slots=True)
 class SetCall:
+    """Set the state of a call, as the outcome of `attempt` if one is given."""
+
     call: str
     state: CallState
     result: str
     full_result: str | None = None
-    attempt: int | None = None  # the attempt that this is the outcome of
+    attempt: int | None = None
     error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AskApproval:
-    """Open an approval; its card is posted after the commit. `rule` None: the one of the call's first approval."""
+    """Open an approval; its card is posted after the commit. `rule` None: the rule of the call's first approval."""
 
     call: str
     kind: Literal["approval", "unknown"]
@@ -87,7 +84,7 @@ class AskApproval:
 
 @dataclass(frozen=True, slots=True)
 class CloseApproval:
-    """Settle a call's open approval, if it has one still."""
+    """Settle a call's open approval, if it has one."""
 
     call: str
     verdict: Verdict
@@ -95,7 +92,7 @@ class CloseApproval:
 
 @dataclass(frozen=True, slots=True)
 class PutOutcome:
-    """Leave what became of a call in the inbox."""
+    """Add the result of a detached call to the inbox."""
 
     call: str
     turn: int
@@ -105,7 +102,7 @@ class PutOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """These inbox rows are in the transcript now."""
+    """Mark inbox rows as taken: their entries are in the transcript."""
 
     ids: tuple[int, ...]
     turn: int
@@ -113,27 +110,24 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event that did not fit, or a deed worth keeping: into the journal."""
+    """Add a stop, or an event that did not fit, to the journal."""
 
     kind: str
     detail: dict[str, Any] = field(default_factory=dict)
     user: str | None = None
 
 
-# --- the transaction's own loop -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class TakeInbox:
-    """Read the waiting items in this transaction and feed them: so that no wake-up is lost."""
+    """Read the waiting items in this transaction and apply them, so that no wake-up is lost."""
 
 
-# --- acts ----------------------------------------------------------------------------------------------------------
+# --- actions -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """Make request (turn, step), the turn's `number`-th."""
+    """Send request (turn, step), the turn's `number`-th."""
 
     turn: int
     step: int
@@ -158,7 +152,7 @@ class CancelTool:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Deliver the last piece of the answer: its entry is committed."""
+    """Deliver the last part of the answer: its entry is committed."""
 
     turn: int
     text: str
@@ -166,7 +160,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """Close the answer with a word on why it ends here."""
+    """Close the answer with a note on why it ends here."""
 
     turn: int
     reason: str
@@ -175,25 +169,12 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Close what is open of the answer: the turn rests."""
+    """Close the open message of the answer, because the turn rests."""
 
     turn: int
 
 
-Write = (
-    Append
-    | OpenTurn
-    | ResumeTurn
-    | RestTurn
-    | EndTurn
-    | PlanCall
-    | StartAttempt
-    | SetCall
-    | AskApproval
-    | CloseApproval
-    | PutOutcome
-    | Take
-    | Record
-)
 Action = AskModel | RunTool | CancelModel | CancelTool | Finish | Interrupt | Pause
-Effect = Write | TakeInbox | Action
+_TurnWrite = Append | OpenTurn | ResumeTurn | RestTurn | EndTurn | Take | TakeInbox | Record
+_CallWrite = PlanCall | StartAttempt | SetCall | AskApproval | CloseApproval | PutOutcome
+Effect = _TurnWrite | _CallWrite | Action

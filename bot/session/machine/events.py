@@ -1,4 +1,4 @@
-"""What happened: the inputs of `transition`. Each carries its stamp, so that a late one is known as late."""
+"""The events that `transition` takes. Each names its turn, step or attempt, so that a late one is recognized."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,8 +8,8 @@ from tools.call_review import ReviewedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A waiting message. One that does not open a turn (`opens` false) is context for the next."""
+class WaitingMessage:
+    """A message in the inbox. One that does not open a turn (`opens` false) is context for the next turn."""
 
     id: int
     user: str
@@ -19,8 +19,8 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """A waiting outcome: what became of a call whose step had gone on without it."""
+class WaitingOutcome:
+    """An outcome in the inbox: the result of a detached call. If `quiet`, it does not continue its turn."""
 
     id: int
     call: str
@@ -31,19 +31,19 @@ class Happened:
     quiet: bool = False
 
 
-Item = Said | Happened
+Item = WaitingMessage | WaitingOutcome
 
 
 @dataclass(frozen=True, slots=True)
 class InboxTaken:
-    """The waiting items in Slack's order, read in the same transaction. Fits at rest and at a step boundary."""
+    """The waiting items in Slack's order, read in the same transaction. Used at rest and when a step is complete."""
 
     items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """A reviewed call with our own id; providers reuse theirs."""
+    """A reviewed call with an id of our own: providers use theirs more than once."""
 
     id: str
     review: ReviewedCall
@@ -51,7 +51,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The model's whole reply to request (turn, step)."""
+    """The model's complete reply to request (turn, step)."""
 
     turn: int
     step: int
@@ -61,7 +61,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """Request (turn, step) came to nothing; `partial` is what people saw of it."""
+    """Request (turn, step) failed; `partial` is the text that people saw of its reply."""
 
     turn: int
     step: int
@@ -71,8 +71,6 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """Attempt number `attempt` of a call ended."""
-
     call: str
     attempt: int
     outcome: CallOutcome
@@ -92,7 +90,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The turn was stopped by a person, its deleted question, or its time limit; `closing` ends the session as well."""
+    """The turn was stopped: by a person, its deleted question or its time limit. `closing` ends the session too."""
 
     turn: int
     by: str
@@ -103,7 +101,7 @@ class Stopped:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A new process took the session over: nothing that the old one had in flight will be heard of again."""
+    """A new process took over the session: the old one's requests and attempts will not report back."""
 
 
 Event = InboxTaken | Replied | ModelFailed | ToolFinished | Decided | Stopped | Resumed
@@ -116,11 +114,11 @@ RESULTS: dict[str, str] = {
     "expired": failed("expired", "Nobody decided in time; this is not a denial.", suggestion="Offer to ask again."),
     "withdrawn": failed("withdrawn", "The call was withdrawn before anyone decided; it did not run."),
     "worked": ok("A person confirmed that the call had its effect. Its own result is not known."),
-    "skipped": failed("unknown", "Whether the call had its effect is not known, and a person chose to leave it so."),
-    "unanswered": failed("unknown", "Whether the call had its effect is not known, and nobody said so in time."),
+    "skipped": failed("unknown", "It is not known whether the call had its effect; a person skipped the question."),
+    "unanswered": failed("unknown", "It is not known whether the call had its effect, and nobody answered in time."),
     "cancelled": failed("cancelled", "The call was stopped before it ended."),
     "unknown": failed(
-        "unknown", "The call was broken off; whether it had its effect is not known. A person was asked."
+        "unknown", "The call was interrupted: it may or may not have had its effect. A person was asked."
     ),
     "awaiting": failed("awaiting_approval", "A person has been asked; the outcome will follow as approval_result."),
 }

@@ -1,21 +1,20 @@
-"""The session machine: `transition(session, event)` returns the next session and the effects. Only it changes a phase.
+"""The session machine: `transition(session, event)` returns the next session and the effects.
 
-It is total and pure: an event that does not fit changes nothing and is recorded. The transitions are listed in
-`state_table.py`.
+Nothing else changes a phase. It is total and pure: an event that does not fit changes nothing and is recorded. The
+transitions are listed in `state_table.py`.
 
 Invariants (checked with random events in tests/bot/session/machine/test_transition_fuzz.py):
- 1. No AskModel while an attached call is open. A request is outstanding exactly in `reasoning`, and only one.
+ 1. No AskModel while an attached call is open. Exactly one request is outstanding in `reasoning`, none in other phases.
  2. Each call has exactly one tool entry, before the next user or assistant entry.
  3. Every inbox item is taken exactly once; one person's messages stay in order.
- 4. A call that must be asked about runs only after its own `approved`. A call that may not be repeated runs again only
-    after `run_again`.
+ 4. A call that needs approval runs only after its own `approved`. A call that may not be repeated runs again only after
+    `run_again`.
  5. A reply, outcome or stop of another turn, step or attempt changes no session. A deleted question of an earlier turn
     closes that turn's calls and no others.
- 6. `waiting_tool` means that an attached call runs; at rest none does.
- 7. Approvals are open for exactly the calls that wait for one or are unknown, and at rest they decide the phase.
+ 6. In `waiting_tool` an attached call runs; at rest none does.
+ 7. Exactly the calls that await approval or are unknown have an open approval; at rest these decide the phase.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from bot.session.machine import effects as do
@@ -29,10 +28,10 @@ REST = (Phase.WAITING_INPUT, Phase.AWAITING_CONFIRMATION)
 
 
 def transition(session: Session, event: Event) -> Change:
-    """Return the session after `event`, and what must be done."""
+    """Return the session after `event`, and the effects."""
     match event:
         case events.InboxTaken():
-            return _inbox(session, event)
+            return _take_inbox(session, event)
         case events.Replied():
             return _replied(session, event)
         case events.ModelFailed():
@@ -54,65 +53,60 @@ def _ignored(session: Session, event: Event, why: str) -> Change:
     return session, (do.Record("unfit", {"event": type(event).__name__, "why": why}),)
 
 
-def _inbox(session: Session, event: events.InboxTaken) -> Change:
+def _take_inbox(session: Session, event: events.InboxTaken) -> Change:
     if session.closed:
         return session, ()
     if at_rest(session):
         return _open(session, event.items)
     if session.phase is Phase.WAITING_TOOL and not any(not c.detached for c in session.calls):
         return _join(session, event.items)
-    return session, ()  # the step is not complete: it waits
+    return session, ()  # the step is not complete
 
 
 def _open(session: Session, items: tuple[events.Item, ...]) -> Change:
-    """Open a turn for the first person who waits, or continue the turn of an outcome."""
-    opening = next((i for i in items if isinstance(i, events.Said) and i.opens), None)
-    outcomes = tuple(i for i in items if isinstance(i, events.Happened))
+    """Open a turn for the first waiting person, or continue the turn of an outcome."""
+    opening = next((i for i in items if isinstance(i, events.WaitingMessage) and i.opens), None)
+    outcomes = tuple(i for i in items if isinstance(i, events.WaitingOutcome))
     if opening is not None:
         own = _messages_of(opening.user, items)
         number = session.last_turn + 1
-        session = replace(
-            session, turn=number, last_turn=number, requester=opening.user, steps_used=0, step=session.step + 1
-        )
+        session = replace(session, turn=number, last_turn=number, requester=opening.user, steps_used=0)
         begin: do.Effect = do.OpenTurn(number, opening.user, own[-1].ts)
-    elif loud := next((o for o in outcomes if not o.quiet), None):
+    elif first := next((o for o in outcomes if not o.quiet), None):
         own = ()
-        session = replace(
-            session, turn=loud.turn, requester=loud.requester, steps_used=loud.steps_used, step=session.step + 1
-        )
-        begin = do.ResumeTurn(loud.turn)
+        session = replace(session, turn=first.turn, requester=first.requester, steps_used=first.steps_used)
+        begin = do.ResumeTurn(first.turn)
     else:
         return session, ()
     session, interim = _interim_results(session)
     taken: tuple[events.Item, ...] = (*outcomes, *own)
-    effects: list[do.Effect] = [*interim, begin, *_appended(taken), do.Take(tuple(i.id for i in taken), session.turn)]
-    return _ask(session, tuple(effects))
+    take = do.Take(tuple(i.id for i in taken), session.turn)
+    return _ask_next_step(session, (*interim, begin, *_appended(taken), take))
 
 
-def _messages_of(user: str, items: tuple[events.Item, ...]) -> tuple[events.Said, ...]:
-    """Return a person's messages before the next person's turn, with the context before the last of them."""
-    said = [i for i in items if isinstance(i, events.Said)]
-    other = next((n for n, i in enumerate(said) if i.opens and i.user != user), len(said))
-    last = max(n for n, i in enumerate(said[:other]) if i.opens)
-    return tuple(said[: last + 1])
+def _messages_of(user: str, items: tuple[events.Item, ...]) -> tuple[events.WaitingMessage, ...]:
+    """Return a person's waiting messages up to another person's first one, with the context in between."""
+    messages = [i for i in items if isinstance(i, events.WaitingMessage)]
+    other = next((n for n, i in enumerate(messages) if i.opens and i.user != user), len(messages))
+    last = max(n for n, i in enumerate(messages[:other]) if i.opens)
+    return tuple(messages[: last + 1])
 
 
 def _join(session: Session, items: tuple[events.Item, ...]) -> Change:
     """Ask the model again: every result of the step is in the transcript."""
-    session = replace(session, step=session.step + 1)
-    own = [i for i in items if isinstance(i, events.Said) and i.user == session.requester]
+    own = [i for i in items if isinstance(i, events.WaitingMessage) and i.user == session.requester]
     last = max((n for n, i in enumerate(own) if i.opens), default=-1)
-    # Earlier messages of the requester that were not for Hermes come along: a person's messages stay in order.
-    joining = tuple(i for i in items if isinstance(i, events.Happened) or i in own[: last + 1])
+    # With the requester's earlier messages that were not for Hermes: a person's messages stay in order.
+    joining = tuple(i for i in items if isinstance(i, events.WaitingOutcome) or i in own[: last + 1])
     take = (do.Take(tuple(i.id for i in joining), session.turn),) if joining else ()
-    return _ask(session, (*_appended(joining), *take))
+    return _ask_next_step(session, (*_appended(joining), *take))
 
 
 def _appended(items: tuple[events.Item, ...]) -> tuple[do.Append, ...]:
     """Return the entries of inbox items. An outcome becomes a call and its result, never a person's message."""
     entries: list[do.Append] = []
-    for item in sorted(items, key=lambda i: isinstance(i, events.Said)):
-        if isinstance(item, events.Said):
+    for item in sorted(items, key=lambda i: isinstance(i, events.WaitingMessage)):
+        if isinstance(item, events.WaitingMessage):
             entries.append(do.Append("user", item.content, source_ts=item.ts))
         else:
             call = {"id": f"outcome_{item.id}", "name": "approval_result", "arguments": {"call": item.call}}
@@ -121,8 +115,9 @@ def _appended(items: tuple[events.Item, ...]) -> tuple[do.Append, ...]:
     return tuple(entries)
 
 
-def _ask(session: Session, before: tuple[do.Effect, ...]) -> Change:
-    session = replace(session, phase=Phase.REASONING, steps_used=session.steps_used + 1)
+def _ask_next_step(session: Session, before: tuple[do.Effect, ...]) -> Change:
+    step, used = session.step + 1, session.steps_used + 1
+    session = replace(session, phase=Phase.REASONING, step=step, steps_used=used)
     return session, (*before, do.AskModel(session.turn, session.step, session.steps_used))
 
 
@@ -130,8 +125,8 @@ def _replied(session: Session, event: events.Replied) -> Change:
     if not _is_current(session, event):
         return _ignored(session, event, "not the request that is outstanding")
     if not event.calls:
-        said = do.Append("assistant", {"text": event.text, "calls": []})
-        ended = (said, do.EndTurn(session.turn, "answered"), do.Finish(session.turn, event.text), do.TakeInbox())
+        entry = do.Append("assistant", {"text": event.text, "calls": []})
+        ended = (entry, do.EndTurn(session.turn, "answered"), do.Finish(session.turn, event.text), do.TakeInbox())
         return replace(session, phase=rest_phase(session)), ended
     session, planned = _plan_calls(session, event)
     return _after_calls(session, planned)
@@ -155,9 +150,9 @@ def _after_calls(session: Session, effects: tuple[do.Effect, ...]) -> Change:
 def _model_failed(session: Session, event: events.ModelFailed) -> Change:
     if not _is_current(session, event):
         return _ignored(session, event, "not the request that is outstanding")
-    said = _broken_off_entry(event.partial, f"the reply failed: {event.code}")
+    entry = _broken_off_entry(event.partial, f"the reply failed: {event.code}")
     session = replace(session, phase=rest_phase(session))
-    return session, (said, do.EndTurn(session.turn, "failed"), do.Interrupt(session.turn, event.code), do.TakeInbox())
+    return session, (entry, do.EndTurn(session.turn, "failed"), do.Interrupt(session.turn, event.code), do.TakeInbox())
 
 
 def _broken_off_entry(partial: str, why: str) -> do.Append:
@@ -167,9 +162,14 @@ def _broken_off_entry(partial: str, why: str) -> do.Append:
 def _call_changed(session: Session, event: events.ToolFinished | events.Decided) -> Change:
     was_at_rest = at_rest(session)
     call = next((c for c in session.calls if c.id == event.call), None)
-    if call is None or (changed := _changed(session, event)) is None:
+    change: Change | None = None
+    if call is not None and isinstance(event, events.ToolFinished):
+        change = _finished(session, call, event)
+    elif call is not None and isinstance(event, events.Decided):
+        change = _decided(session, call, event)
+    if call is None or change is None:
         return _ignored(session, event, "the call does not wait for this")
-    session, effects = changed
+    session, effects = change
     if call.detached:
         if was_at_rest:
             session = replace(session, phase=rest_phase(session))
@@ -181,10 +181,6 @@ def _call_changed(session: Session, event: events.ToolFinished | events.Decided)
     elif was_at_rest:  # still parked
         effects = tuple(e for e in effects if not isinstance(e, do.RestTurn | do.Pause))
     return session, effects
-
-
-def _changed(session: Session, event: events.ToolFinished | events.Decided) -> Change | None:
-    return _finished(session, event) if isinstance(event, events.ToolFinished) else _decided(session, event)
 
 
 def _stopped(session: Session, event: events.Stopped) -> Change:
@@ -216,8 +212,7 @@ def _stopped(session: Session, event: events.Stopped) -> Change:
 def _resumed(session: Session) -> Change:
     session, effects = _recover_calls(session)
     if session.phase is Phase.REASONING:
-        # A new step number: a reply to the old request, if one arrives, is late.
-        return _ask(replace(session, step=session.step + 1), effects)
+        return _ask_next_step(session, effects)  # a reply to the old request, if one arrives, is late
     if session.phase is Phase.WAITING_TOOL:
         return _after_calls(session, effects)
     return replace(session, phase=rest_phase(session)), (*effects, do.TakeInbox())
@@ -232,8 +227,8 @@ VERDICT_STATES: dict[events.Verdict, CallState] = {
     "worked": CallState.SUCCEEDED,
     "skipped": CallState.UNKNOWN,
 }
-# How an attempt may end, and what may still be reported of an attempt whose outcome was lost. "Cancelled" is a result
-# (the attempt never started, otherwise the executor would not know); "timed out" tells nothing new.
+# How an attempt may end, and what may still be reported of an attempt whose outcome is unknown. "Cancelled" may be,
+# because the executor reports it only of an attempt that never started; "timed out" adds nothing to "unknown".
 ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
 LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
 VERDICTS = {
@@ -250,17 +245,17 @@ def rest_phase(session: Session) -> Phase:
 
 def _plan_calls(session: Session, event: events.Replied) -> Change:
     """Plan the calls of a reply: run, ask for approval, or refuse each."""
-    named = [
+    listed = [
         {"id": c.id, "name": c.review.name, "arguments": c.review.arguments, "raw": c.review.raw_arguments}
         for c in event.calls
     ]
-    effects: list[do.Effect] = [do.Append("assistant", {"text": event.text, "calls": named})]
+    effects: list[do.Effect] = [do.Append("assistant", {"text": event.text, "calls": listed})]
     opened: list[OpenCall] = []
     for position, call in enumerate(event.calls):
         review = call.review
         if review.decision == "deny" or review.refusal is not None:
             refusal = review.refusal or failed("denied", "Policy does not allow this tool.")
-            effects += [do.PlanCall(call, position, CallState.FAILED, refusal), _result(call.id, review.name, refusal)]
+            effects += [do.PlanCall(call, position, CallState.FAILED, refusal), _result(call.id, refusal, review.name)]
             continue
         runs = review.decision == "allow"
         state = CallState.RUNNING if runs else CallState.AWAITING_APPROVAL
@@ -270,9 +265,8 @@ def _plan_calls(session: Session, event: events.Replied) -> Change:
     return replace(session, calls=(*session.calls, *opened)), tuple(effects)
 
 
-def _finished(session: Session, event: events.ToolFinished) -> Change | None:
+def _finished(session: Session, call: OpenCall, event: events.ToolFinished) -> Change | None:
     """Apply the end of an attempt; return None if the call does not wait for it."""
-    call = _call_by_id(session, event.call)
     outcome = event.outcome
     accepted = {CallState.RUNNING: ATTEMPT_ENDS, CallState.UNKNOWN: LATE_ENDS}.get(call.state, ())
     if call.attempt != event.attempt or outcome.state not in accepted:
@@ -281,12 +275,11 @@ def _finished(session: Session, event: events.ToolFinished) -> Change | None:
         return _ask_outcome(session, call, outcome.error)
     close = (do.CloseApproval(call.id, "withdrawn"),) if call.state is CallState.UNKNOWN else ()
     settle = do.SetCall(call.id, outcome.state, outcome.result, outcome.full_result, event.attempt, outcome.error)
-    return _without(session, call), (*close, settle, *_deliver_result(call, outcome.result))
+    return _without(session, call), (*close, settle, _report(call, outcome.result))
 
 
-def _decided(session: Session, event: events.Decided) -> Change | None:
+def _decided(session: Session, call: OpenCall, event: events.Decided) -> Change | None:
     """Apply a settled approval; return None if the call does not wait for it."""
-    call = _call_by_id(session, event.call)
     if event.verdict not in VERDICTS.get(call.state, set()):
         return None
     if event.verdict in ("approved", "run_again"):
@@ -294,13 +287,13 @@ def _decided(session: Session, event: events.Decided) -> Change | None:
     state, result = VERDICT_STATES[event.verdict], RESULTS[event.verdict]
     if call.state is CallState.UNKNOWN and event.verdict == "expired":
         state, result = CallState.UNKNOWN, RESULTS["unanswered"]
-    return _without(session, call), (do.SetCall(call.id, state, result), *_deliver_result(call, result))
+    return _without(session, call), (do.SetCall(call.id, state, result), _report(call, result))
 
 
 def _interim_results(session: Session) -> Change:
     """Detach the open calls of a parked step. The next turn sees them as waiting, and that result is final."""
     effects = tuple(
-        _result(c.id, None, RESULTS["awaiting" if c.state is CallState.AWAITING_APPROVAL else "unknown"])
+        _result(c.id, RESULTS["awaiting" if c.state is CallState.AWAITING_APPROVAL else "unknown"])
         for c in session.calls
         if not c.detached
     )
@@ -308,7 +301,7 @@ def _interim_results(session: Session) -> Change:
 
 
 def is_unsettled(call: OpenCall) -> bool:
-    """Return True if a stop changes this call. After a stop, only the question about its outcome is left."""
+    """Return True if a stop changes this call. A call that was stopped before and does not run is left as it is."""
     return not call.quiet or call.state is CallState.RUNNING
 
 
@@ -326,43 +319,37 @@ def _stop_calls(session: Session, event: events.Stopped) -> Change:
             kept.append(call)
             continue
         if call.state is CallState.UNKNOWN:
-            word, still = "unknown", call
+            result, left = "unknown", call
         elif call.state is CallState.RUNNING and not call.repeatable:
             effects += [do.CancelTool(call.id), do.SetCall(call.id, CallState.UNKNOWN, "", error=event.reason)]
             effects.append(do.AskApproval(call.id, "unknown"))
-            word, still = "unknown", replace(call, state=CallState.UNKNOWN)
+            result, left = "unknown", replace(call, state=CallState.UNKNOWN)
         elif call.state is CallState.RUNNING:
-            word, still = "cancelled", None
-            effects += [
-                do.CancelTool(call.id),
-                do.SetCall(call.id, CallState.CANCELLED, RESULTS[word], error=event.reason),
-            ]
+            result, left = "cancelled", None
+            cancelled = do.SetCall(call.id, CallState.CANCELLED, RESULTS[result], error=event.reason)
+            effects += [do.CancelTool(call.id), cancelled]
         else:
-            word, still = "withdrawn", None
-            effects += [do.SetCall(call.id, CallState.WITHDRAWN, RESULTS[word]), do.CloseApproval(call.id, "withdrawn")]
-        if still is not None:
-            kept.append(replace(still, detached=True, quiet=True))
+            result, left = "withdrawn", None
+            withdrawn = do.SetCall(call.id, CallState.WITHDRAWN, RESULTS[result])
+            effects += [withdrawn, do.CloseApproval(call.id, "withdrawn")]
+        if left is not None:
+            kept.append(replace(left, detached=True, quiet=True))
         if not call.detached:
-            effects.append(_result(call.id, None, RESULTS[word]))
-        elif still is None:
-            effects.append(do.PutOutcome(call.id, call.turn, RESULTS[word], quiet=True))
+            effects.append(_result(call.id, RESULTS[result]))
+        elif left is None:
+            effects.append(do.PutOutcome(call.id, call.turn, RESULTS[result], quiet=True))
     return replace(session, calls=tuple(kept)), tuple(effects)
 
 
 def _recover_calls(session: Session) -> Change:
-    """Run again what may be repeated; ask a person about the rest."""
+    """Run the repeatable calls again; ask a person about the others."""
     effects: tuple[do.Effect, ...] = ()
     for call in session.calls:
         if call.state is CallState.RUNNING:
-            session, more = (
-                _start_attempt(session, call) if call.repeatable else _ask_outcome(session, call, "interrupted")
-            )
+            again = call.repeatable
+            session, more = _start_attempt(session, call) if again else _ask_outcome(session, call, "interrupted")
             effects += more
     return session, effects
-
-
-def _call_by_id(session: Session, call: str) -> OpenCall:
-    return next(c for c in session.calls if c.id == call)
 
 
 def _start_attempt(session: Session, call: OpenCall) -> Change:
@@ -376,14 +363,14 @@ def _ask_outcome(session: Session, call: OpenCall, error: str | None) -> Change:
     return _with(session, replace(call, state=CallState.UNKNOWN)), asked
 
 
-def _deliver_result(call: OpenCall, result: str) -> Iterable[do.Effect]:
-    """Return the result of a call: an entry for the active step, an inbox row for a detached call."""
+def _report(call: OpenCall, result: str) -> do.Effect:
+    """Return the effect that reports a result: an entry for the active step, an inbox row for a detached call."""
     if call.detached:
-        return (do.PutOutcome(call.id, call.turn, result, call.quiet),)
-    return (_result(call.id, None, result),)
+        return do.PutOutcome(call.id, call.turn, result, call.quiet)
+    return _result(call.id, result)
 
 
-def _result(call: str, name: str | None, text: str) -> do.Append:
+def _result(call: str, text: str, name: str | None = None) -> do.Append:
     return do.Append("tool", {"call": call, "name": name, "text": text})
 
 

@@ -2,7 +2,8 @@
 
 import logging
 import secrets
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bot.memory import recall
@@ -12,7 +13,7 @@ from bot.session.machine.events import RESULTS, ModelFailed, Proposed, Replied
 from bot.session.model_call import compaction, prompt, session_fields
 from bot.session.people_cache import PeopleCache
 from bot.session.services import Services
-from bot.session.token_estimate import count
+from bot.session.token_estimate import calibrate, count
 from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.database import Tx
@@ -32,7 +33,7 @@ TRUNCATED = {"length": "end.length", "content_filter": "end.filtered"}  # finish
 
 @dataclass(frozen=True, slots=True)
 class RequestData:
-    """The rows that one request is made from."""
+    """The rows that one request is built from."""
 
     session: Session
     context: dict[str, Any]  # summary, fields and their positions
@@ -62,87 +63,77 @@ def read_rest_of_request(tx: Tx, state: Session, turn: Turn, people: PeopleCache
 
 
 async def request_reply(
-    services: Services, session: str, act: AskModel, reply: Reply, data: RequestData | None = None
+    services: Services, session: str, action: AskModel, reply: Reply, data: RequestData | None = None
 ) -> Replied | ModelFailed:
     """Send the request; if the server says that it is too long, compact the history and send it once more.
 
-    `data` was read a moment ago; None if it must be read.
+    `data`: the request's rows, if they have just been read.
     """
     if data is None:
-        data = await services.db.read(read_request_data, session, act.turn, services.workspace.people)
+        data = await services.db.read(read_request_data, session, action.turn, services.workspace.people)
     if _history_tokens(data) * services.tokens.factor > services.settings.history_tokens:
         data = await compact(services, data, services.settings.history_tokens * COMPACT_TO)
     try:
         try:
-            return await _send(services, data, act, reply)
+            return await _send(services, data, action, reply)
         except ModelError as error:
             if error.code != "overflow":
                 raise
             keep = _history_tokens(data) * services.tokens.factor * COMPACT_AFTER_OVERFLOW
             data = await compact(services, data, keep)
-            return await _send(services, data, act, reply)
+            return await _send(services, data, action, reply)
     except ModelError as error:
-        fields = {"session": session, "turn": act.turn, "code": error.code, "reason": str(error)}
+        fields = {"session": session, "turn": action.turn, "code": error.code, "reason": str(error)}
         log.warning("model request failed", extra=fields)
-        return ModelFailed(act.turn, act.step, error.code, reply.shown)
+        return ModelFailed(action.turn, action.step, error.code, reply.shown)
 
 
-async def _send(services: Services, data: RequestData, act: AskModel, sink: Reply) -> Replied | ModelFailed:
-    is_last = act.number >= services.settings.max_steps
+async def _send(services: Services, data: RequestData, action: AskModel, sink: Reply) -> Replied | ModelFailed:
+    turn, step, is_last = action.turn, action.step, action.number >= services.settings.max_steps
     started = services.now()
     system = prompt.system_prompt(services.settings.system_prompt, services.missing())
     tools = services.registry.schemas()
-    reply = await services.model.ask(
-        ModelRequest(
-            messages=_messages(system, data),
-            tools=tools,
-            tool_choice="none" if is_last and tools else "auto",
-        ),
-        sink,
-    )
-    services.tokens.learn(services.tokens.prefix(system, tools) + _history_tokens(data), reply.usage.prompt)
-    _record_usage(services, data, act, reply, services.now() - started)
+    request = ModelRequest(_messages(system, data), tools, tool_choice="none" if is_last and tools else "auto")
+    reply = await services.model.ask(request, sink)
+    estimated = services.tokens.prefix(system, tools) + _history_tokens(data)
+    services.tokens.factor = calibrate(services.tokens.factor, estimated, reply.usage.prompt)
+    _record_usage(services, data, action, reply, services.now() - started)
     if reply.calls and is_last:
-        return ModelFailed(act.turn, act.step, "max_steps", reply.text)
+        return ModelFailed(turn, step, "max_steps", reply.text)
     if (text_key := _truncation(reply)) is not None:
         note = say(text_key, data.person.locale if data.person else "en")
-        return Replied(act.turn, act.step, f"{reply.text.rstrip()}\n\n_— {note} —_".lstrip())
+        return Replied(turn, step, f"{reply.text.rstrip()}\n\n_— {note} —_".lstrip())
     if not reply.calls and not reply.text.strip():
-        return ModelFailed(act.turn, act.step, "empty", "")
+        return ModelFailed(turn, step, "empty", "")
     if _repeats_failure(data, reply.calls):
-        return ModelFailed(act.turn, act.step, "stuck", reply.text)
+        return ModelFailed(turn, step, "stuck", reply.text)
     reviewed = review(services.registry, services.policy, reply.calls, data.turn.requester, data.unknown_calls)
     for call in reviewed:
         services.metrics.arguments("invalid" if call.invalid else "repaired" if call.repaired else "valid")
-    return Replied(act.turn, act.step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
+    return Replied(turn, step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
 
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
     summary = data.context["summary"] or {}
-    history = prompt.History(
-        data.entries,
-        summary=compaction.summary_text(summary),
-        fields=session_fields.fields_text(data.context["fields"]),
-        shortened=int(summary.get("shed", 0)),
-        direct=data.session.kind == "im",
-    )
+    fields = session_fields.fields_text(data.context["fields"])
+    system += prompt.conversation_notes(compaction.summary_text(summary), fields)
     note = prompt.turn_note(data.person, data.place, data.memories, data.turn.started)
-    return prompt.build_messages(system, history, data.turn.number, note)
+    shortened, direct = int(summary.get("shed", 0)), data.session.kind == "im"
+    return prompt.build_messages(system, data.entries, data.turn.number, note, shortened=shortened, direct=direct)
 
 
 def _truncation(reply: ModelReply) -> str | None:
-    """Return the text key for a reply that the server cut off, in its text or in the arguments of a call."""
+    """Return the text key for a reply that the server cut off, in its text or in a call's arguments, else None."""
     complete = bool(reply.calls) and all(is_valid_json(call.arguments) for call in reply.calls)
     return None if complete else TRUNCATED.get(reply.finish)
 
 
-def _record_usage(services: Services, data: RequestData, act: AskModel, reply: ModelReply, seconds: float) -> None:
-    """Store the cost of a request, with the next commit."""
-    use = reply.usage
-    services.metrics.tokens(use.prompt, use.completion, use.cached)
-    row = {"turn": act.turn, "model": reply.model, "prompt": use.prompt, "completion": use.completion}
-    more = {"cached": use.cached, "seconds": seconds, "at": services.now()}
-    services.db.write_later(turns.add_usage, data.session.id, act.step, {**row, **more})
+def _record_usage(services: Services, data: RequestData, action: AskModel, reply: ModelReply, seconds: float) -> None:
+    """Store the token usage of a request, with the next commit."""
+    tokens = asdict(reply.usage)
+    services.metrics.tokens(**tokens)
+    row = {"turn": action.turn, "model": reply.model, **tokens, "seconds": seconds, "at": services.now()}
+    services.db.write_later(turns.add_usage, data.session.id, action.step, row)
 
 
 def _history_tokens(data: RequestData) -> int:
@@ -151,7 +142,7 @@ def _history_tokens(data: RequestData) -> int:
 
 
 async def compact(services: Services, data: RequestData, keep_tokens: float) -> RequestData:
-    """Summarise the older part of the transcript and shorten old tool results; return the data read again."""
+    """Summarize the older part of the transcript and shorten old tool results; return the data read again."""
     scale, session = services.tokens.factor, data.session.id
     summary_tokens = services.settings.history_tokens * SUMMARY_SHARE / scale
     room = max(keep_tokens / scale - summary_tokens, summary_tokens)
@@ -159,9 +150,8 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
     if not last:
         return data
     old = [e for e in data.entries if e.seq <= last]
-    summary = await compaction.summarise(
-        services.model, data.context["summary"], old, services.settings.reflection_model, summary_tokens
-    )
+    earlier, model = data.context["summary"], services.settings.reflection_model
+    summary = await compaction.summarize(services.model, earlier, old, model, summary_tokens)
     summary["shed"] = max((e.seq for e in data.entries if e.turn < data.turn.number), default=0)
     await services.db.write(sessions.set_columns, session, summary=summary, summary_seq=last)
     log.info("transcript compacted", extra={"session": session, "last_entry": last, "entries": len(old)})
@@ -171,15 +161,14 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
 def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:
     """Return True if a call that failed twice with the same error in this turn is proposed a third time."""
     results = {e.content["call"]: e.content["text"] for e in data.entries if e.role == "tool"}
-    failures: dict[tuple[str, str, str], int] = {}
+    failures: Counter[tuple[str, str, str]] = Counter()
     for entry in data.entries:
         if entry.role == "assistant" and entry.turn == data.turn.number:
             for call in entry.content["calls"]:
                 result = results.get(call["id"], "")
                 if is_failure(result) and result != RESULTS["awaiting"]:
-                    key = (call["name"], call.get("raw") or prompt.canonical_json(call["arguments"]), result)
-                    failures[key] = failures.get(key, 0) + 1
+                    arguments = call.get("raw") or prompt.canonical_json(call["arguments"])
+                    failures[call["name"], arguments, result] += 1
     repeated = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
-    return any(
-        (c.name, text) in repeated for c in calls for text in (c.arguments, prompt.canonical_arguments(c.arguments))
-    )
+    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt.canonical_arguments(c.arguments))]
+    return any(form in repeated for form in forms)

@@ -1,12 +1,12 @@
-"""The messages of a request to the model, in an order whose beginning stays the same from turn to turn. Pure.
+"""The messages of a request to the model. Pure.
 
-Tools and system prompt, summary, fields, entries verbatim, and the newest message, which ends with the turn note.
+Their order keeps the beginning the same from turn to turn, so that servers can cache it: system prompt, summary,
+fields, entries verbatim, and the newest message, which ends with the turn note.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from storage.records import Entry, Memory, Person, Place
 from tools.call_outcome import ok
 
 Message = dict[str, Any]
-PRIVATE = frozenset({"recall"})  # tools whose results are one person's memories: no other person's prompt may have them
+PRIVATE = frozenset({"recall"})  # tools whose results are one person's memories: no other person's prompt has them
 WITHHELD = ok("What was found was for that turn alone. Call the tool again where it is needed.")
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
 VERSION = "1"
@@ -43,10 +43,7 @@ you may not or cannot do something, decline in one sentence, with the reason and
 
 def system_prompt(custom: str | None, unavailable: Sequence[str] = ()) -> str:
     """Return the system prompt; `custom` replaces ours, `unavailable` names servers that are not connected."""
-    prompt = custom or SYSTEM
-    if unavailable:
-        prompt += "\n\n" + "\n".join(unavailable)
-    return prompt
+    return (custom or SYSTEM) + ("\n\n" + "\n".join(unavailable) if unavailable else "")
 
 
 def prompt_version(custom: str | None) -> str:
@@ -55,7 +52,7 @@ def prompt_version(custom: str | None) -> str:
 
 
 def turn_note(person: Person | None, place: Place | None, memories: Sequence[Memory], started: float) -> str:
-    """Return the end of a turn's newest message: clock, requester, memories. It is the same in every step."""
+    """Return the note on clock, requester and memories that ends a turn's newest message, the same in every step."""
     clock = local_time(started, person.timezone if person else "UTC")
     lines = [f"Now: {clock:%A, %Y-%m-%d %H:%M} ({clock.tzname()})"]
     if person is not None:
@@ -73,44 +70,39 @@ def _day(memory: Memory, clock: datetime) -> str:
     return f"{said:%Y-%m-%d}{until}"
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """The part of a request that comes from the transcript. Tool results up to entry `shortened` are cut."""
-
-    entries: Sequence[Entry]
-    summary: str = ""
-    fields: str = ""
-    shortened: int = 0
-    direct: bool = False  # a direct message: only one person writes, so names are left out
+def conversation_notes(summary: str, fields: str) -> str:
+    """Return the summary and the fields of the conversation, which follow the system prompt."""
+    notes = f"\n\n# Earlier in this conversation\n{summary}" if summary else ""
+    return notes + (f"\n\n# Known facts of this conversation\n{fields}" if fields else "")
 
 
-def build_messages(system: str, history: History, turn: int, note: str) -> list[Message]:
-    """Return the messages of a request for `turn`; `note` ends the message that started the turn."""
-    head = system
-    if history.summary:
-        head += f"\n\n# Earlier in this conversation\n{history.summary}"
-    if history.fields:
-        head += f"\n\n# Known facts of this conversation\n{history.fields}"
-    messages: list[Message] = [{"role": "system", "content": head}]
-    noted = _noted_entry(history.entries, turn)
-    private = private_results(history.entries)
-    for n, entry in enumerate(history.entries):
-        message = _message(entry, history)
+def build_messages(
+    system: str, entries: Sequence[Entry], turn: int, note: str, *, shortened: int = 0, direct: bool = False
+) -> list[Message]:
+    """Return the messages of a request for `turn`; `note` ends the message that started the turn.
+
+    Tool results up to entry `shortened` are cut. In a `direct` message only one person writes: names are left out.
+    """
+    messages: list[Message] = [{"role": "system", "content": system}]
+    noted = _noted_entry(entries, turn)
+    private = private_results(entries)
+    for n, entry in enumerate(entries):
+        message = _message(entry, shortened, direct=direct)
         if entry.role == "tool" and private.get(entry.content["call"], turn) != turn:
             message["content"] = WITHHELD
         if n == noted:
             message["content"] += note
-        if _joins_last(messages[-1], message, history.entries, n):
+        if _joins_last(messages[-1], message, entries, n):
             messages[-1]["content"] += "\n\n" + message["content"]
         else:
             messages.append(message)
-    if noted is None:  # the turn's own message is in the summary, but the note is still needed
+    if noted is None:  # the turn's own message was summarized, but the note is still needed
         messages[0]["content"] += note
     return messages
 
 
 def private_results(entries: Sequence[Entry]) -> dict[str, int]:
-    """Return the calls whose results only their own turn may read, with the number of that turn."""
+    """Return the calls whose results only their own turn may read, each with the number of that turn."""
     found: dict[str, int] = {}
     for entry in entries:
         for call in entry.content["calls"] if entry.role == "assistant" else ():
@@ -126,22 +118,19 @@ def _noted_entry(entries: Sequence[Entry], turn: int) -> int | None:
     first = next((n for n, e in enumerate(entries) if e.role == "user" and e.turn == turn), None)
     if first is None:
         return max((n for n, e in enumerate(entries) if e.role == "user"), default=None)
-    while (
-        first + 1 < len(entries)
-        and entries[first + 1].role == "user"
-        and entries[first + 1].step == entries[first].step
-    ):
-        first += 1
-    return first
+    step, last = entries[first].step, first
+    while last + 1 < len(entries) and entries[last + 1].role == "user" and entries[last + 1].step == step:
+        last += 1
+    return last
 
 
 def _joins_last(last: Message, message: Message, entries: Sequence[Entry], n: int) -> bool:
-    """Return True for messages taken together: several servers refuse two user messages in a row."""
+    """Return True for user messages of one step: several servers refuse two user messages in a row."""
     both = last["role"] == message["role"] == "user"
     return both and n > 0 and entries[n - 1].role == "user" and entries[n - 1].step == entries[n].step
 
 
-def _message(entry: Entry, history: History) -> Message:
+def _message(entry: Entry, shortened: int, *, direct: bool) -> Message:
     content = entry.content
     match entry.role:
         case "assistant":
@@ -151,20 +140,22 @@ def _message(entry: Entry, history: History) -> Message:
             return message
         case "tool":
             text = content["text"]
-            if entry.seq <= history.shortened and len(text) > SHORTENED_TO:
+            if entry.seq <= shortened and len(text) > SHORTENED_TO:
                 text = f"{text[:SHORTENED_TO]} … (an older result, shortened from {len(text)} characters)"
             return {"role": "tool", "tool_call_id": content["call"], "content": text}
         case _:
-            return {"role": "user", "content": _user_text(content, direct=history.direct)}
+            late = "(arrived late, written before the messages above) " if content.get("late") else ""
+            author = "" if direct else f"{content['name']}: "
+            return {"role": "user", "content": f"{author}{late}{content['text']}"}
 
 
 def canonical_json(arguments: Any) -> str:
-    """Return JSON in one form only, so that equal arguments are equal text."""
+    """Return canonical JSON: equal arguments give equal text."""
     return json.dumps(arguments, ensure_ascii=False, sort_keys=True)
 
 
 def canonical_arguments(text: str) -> str:
-    """Return a model's arguments in the form of `canonical_json`, or as they are if they are not JSON."""
+    """Return a model's arguments as canonical JSON, or unchanged if they are not JSON."""
     try:
         return canonical_json(json.loads(text or "{}"))
     except (ValueError, RecursionError):
@@ -176,15 +167,8 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
 
 
-def _user_text(content: dict[str, Any], *, direct: bool) -> str:
-    text = str(content["text"])
-    if content.get("late"):
-        text = f"(arrived late, written before the messages above) {text}"
-    return text if direct else f"{content['name']}: {text}"
-
-
 def last_entry_to_compact(entries: Sequence[Entry], keep_tokens: float, keep_turns: int) -> int:
-    """Return the number of the last entry to summarise, 0 for none. The rest fits `keep_tokens` and starts a turn.
+    """Return the number of the last entry to summarize, 0 for none. The rest fits `keep_tokens` and starts a turn.
 
     At least `keep_turns` turns stay verbatim if they fit; the newest turn always does. The cut is before a user entry,
     so no call is separated from its result.

@@ -1,11 +1,10 @@
-"""Deliveries that an earlier process left unfinished: looked up in Slack, and completed."""
+"""Deliveries that an earlier process left unfinished: each is looked up in Slack, and completed."""
 
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.session.machine.transition import at_rest
-from bot.session.people_cache import PeopleCache
 from bot.session.replies.notices import deliver_notice, record_failure
 from bot.session.replies.turn_reply import ending_names, ending_text, status_of
 from bot.session.services import Services
@@ -18,134 +17,129 @@ from tools.context import ChatError, Posted
 from tools.slack_markup import letters
 
 log = logging.getLogger(__name__)
-LOCALES = ("en-US", "zh-CN")  # an earlier process may have spoken to someone else
-AGAIN = "+"  # what the key of an answer that is posted anew ends with
-CLOCK_SLACK_SECONDS = 5.0  # our clock against Slack's
+LOCALES = ("en-US", "zh-CN")  # the earlier process may have written its note in either language
+REPLACEMENT = "+"  # ends the key under which an incomplete answer is posted again
+CLOCK_SKEW_SECONDS = 5.0  # between our clock and Slack's
 
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """A session that another process left, as a new one finds it: read for many sessions in one go.
+    """A session that another process left unfinished.
 
-    `known` is every recorded ts of the thread; what is owed may stand after `after`. `running` are the calls, as id
-    and name, whose task cards may still stand at work.
+    `recorded` is every recorded ts of the thread; the pending messages are newer than the ts `after`. `running` are
+    the calls, as id and name, whose task cards may still show that they run.
     """
 
     session: Session
-    owed: tuple[tuple[str, Delivery], ...]
-    cards: bool
-    locale: str
-    known: frozenset[str]
-    after: str
+    pending: tuple[tuple[str, Delivery], ...]  # with their keys
+    cards: bool  # some approval cards are outdated
+    locale: str = ""
+    recorded: frozenset[str] = frozenset()
+    after: str = ""
     running: tuple[tuple[str, str], ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)  # of the people who stopped a turn
 
 
 def read_takeovers(tx: Tx, found: list[str], workspace: Workspace) -> list[Takeover]:
-    """Read what `finish_deliveries` needs."""
-    return [_read_takeover(tx, session, workspace.team, workspace.people) for session in found]
+    """Read the data of these sessions, in one transaction for many of them."""
+    return [_read_takeover(tx, session, workspace) for session in found]
 
 
-def _read_takeover(tx: Tx, id_: str, team: str, people: PeopleCache) -> Takeover:
-    session = sessions.load(tx, id_)
+def _read_takeover(tx: Tx, id_: str, workspace: Workspace) -> Takeover:
+    session, team, people = sessions.load(tx, id_), workspace.team, workspace.people
     cards = bool(approvals.with_outdated_card(tx, id_, team))
-    owed = tuple(deliveries.unfinished(tx, id_, team))
-    if not owed:
-        return Takeover(session, (), cards, "", frozenset(), "")
-    # Slack's clock against Slack's: an answer stands below the message that it answers.
-    answered = {d.turn for _, d in owed}
+    pending = tuple(deliveries.unfinished(tx, id_, team))
+    if not pending:
+        return Takeover(session, (), cards)
+    # An answer is newer than the message that it answers: both ts are of Slack's clock.
+    answered = {d.turn for _, d in pending}
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
-    ours = f"{min(d.created for _, d in owed) - CLOCK_SLACK_SECONDS:.6f}"
-    known = deliveries.recorded_ts(tx, session.thread.channel, session.thread.root)
+    created = f"{min(d.created for _, d in pending) - CLOCK_SKEW_SECONDS:.6f}"
+    recorded = deliveries.recorded_ts(tx, session.thread.channel, session.thread.root)
     locale, _ = ending_names(tx, people, session, "")
-    names = {by: ending_names(tx, people, session, by)[1] for _, d in owed if (by := d.content.get("by"))}
-    running = tuple(
-        (c.id, ledger.get(tx, c.id).name) for c in session.calls if c.state is CallState.RUNNING and not c.detached
+    names = {by: ending_names(tx, people, session, by)[1] for _, d in pending if (by := d.content.get("by"))}
+    running = [c.id for c in session.calls if c.state is CallState.RUNNING and not c.detached]
+    calls = tuple((call, ledger.get(tx, call).name) for call in running)
+    return Takeover(
+        session, pending, cards, locale, frozenset(recorded), min([*asked, created], key=float), calls, names
     )
-    return Takeover(session, owed, cards, locale, frozenset(known), min([*asked, ours], key=float), running, names)
 
 
 async def finish_deliveries(services: Services, found: Takeover) -> None:
-    """Find out what of it reached Slack, and deliver what did not."""
-    deliveries_by_key = {key: [d for k, d in found.owed if k == key] for key, _ in found.owed}
+    """Find out which pending messages reached Slack, and deliver the others."""
+    by_key: dict[str, list[Delivery]] = {}
+    for key, delivery in found.pending:
+        by_key.setdefault(key, []).append(delivery)
     try:
-        sent = {key: await _find_sent(services, found, key, parts) for key, parts in deliveries_by_key.items()}
+        sent = {key: await _find_sent(services, found, key, parts) for key, parts in by_key.items()}
     except ChatError as error:
-        for key, delivery in found.owed:
+        for key, delivery in found.pending:
             record_failure(services, key, delivery, error)
         return
-    ends: dict[str, DeliveryState] = {}
-    for key, parts in deliveries_by_key.items():
+    states: dict[str, DeliveryState] = {}
+    for key, parts in by_key.items():
         try:
-            if (state := await _settle(services, found, key, parts, sent[key])) is not None:
-                ends[key] = state
+            if parts[0].kind == "answer":
+                states[key] = await _finish_answer(services, found, key, parts, sent[key])
+            else:
+                await deliver_notice(services, key, parts[0], {p.part for p in sent[key] if p.key == key})
         except ChatError as error:
             record_failure(services, key, parts[0], error)
-    now = await services.db.read(sessions.load, found.session.id)
-    if at_rest(now):
-        await services.chat.set_status(now.thread, status_of(now))
-    for key, state in ends.items():  # last: whoever comes after a crash sees to the status again
+    session = await services.db.read(sessions.load, found.session.id)
+    if at_rest(session):
+        await services.chat.set_status(session.thread, status_of(session))
+    for key, state in states.items():  # last: after another crash the status is corrected again
         services.db.write_soon(deliveries.settle, key, state, services.now())
 
 
 async def _find_sent(services: Services, found: Takeover, key: str, parts: list[Delivery]) -> list[Posted]:
-    """Return the messages of one delivery that Slack shows already. Raise ChatError."""
+    """Return the messages of one delivery that Slack shows. Raise ChatError."""
     if parts[0].kind == "whisper":
-        return []  # Slack lets nobody read an ephemeral message
-    others = found.known.difference(d.ts for d in parts if d.ts)
-    return await services.chat.find_sent(found.session.thread, {key, key + AGAIN}, after=found.after, recorded=others)
+        return []  # Slack's API does not return ephemeral messages
+    recorded, keys = found.recorded.difference(d.ts for d in parts if d.ts), {key, key + REPLACEMENT}
+    return await services.chat.find_sent(found.session.thread, keys, after=found.after, recorded=recorded)
 
 
-async def _settle(
-    services: Services, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]
-) -> DeliveryState | None:
-    """Deliver what is missing; return how the delivery ends, None if that is recorded already."""
-    first = parts[0]
-    if first.kind in ("notice", "whisper"):
-        await deliver_notice(services, key, first, {p.part for p in ours if p.key == key})
-        return None
-    for part, message in zip(parts, ours, strict=False):
-        if part.ts is None:  # recorded now, it is not taken for another answer later
-            services.db.write_soon(deliveries.record_ts, key, part.part, message.ts, services.now())
-    return await _end_answer(services, found, key, parts, ours)
-
-
-async def _end_answer(
-    services: Services, found: Takeover, key: str, parts: list[Delivery], ours: list[Posted]
+async def _finish_answer(
+    services: Services, found: Takeover, key: str, parts: list[Delivery], sent: list[Posted]
 ) -> DeliveryState:
-    """Close what stands of an answer, and deliver what is owed of it."""
-    thread, anew = found.session.thread, key + AGAIN
-    said = {
-        name: d.content[name] for d in parts for name in ("text", "interrupt", "by", "pause") if d.content.get(name)
-    }
-    text, reason = said.get("text"), said.get("interrupt")
-    whole = text is not None and is_whole(ours, text)
-    name = found.names.get(said.get("by", ""), "")
-    word = ending_text(reason, found.locale, name) if reason else say("end.interrupted", found.locale)
-    for message in ours:
-        last = message is ours[-1]
-        marked = any(ends_with(message.text, w) for w in (word, *(say("end.interrupted", each) for each in LOCALES)))
-        marks = last and not whole and "pause" not in said and not marked and message.key != anew
-        if message.streaming or marks:
-            still = found.running if message.streaming and last else ()
-            await services.chat.close_stream(thread.channel, message.ts, word if marks else "", still)
-    if text is not None and not whole:
-        # Under another key: this one may stand on a part of it already.
-        await services.chat.post(thread, text, key=anew, sent_parts={p.part for p in ours if p.key == anew})
-    elif reason is not None and not ours:
-        await services.chat.post(thread, word, key=key)
-    return DeliveryState.SENT if said else DeliveryState.REPLACED
+    """Close the messages of an answer that Slack shows, and post what is missing. Return the delivery's last state."""
+    for part, message in zip(parts, sent, strict=False):
+        if part.ts is None:  # without its ts, the message could later be taken for one of another answer
+            services.db.write_soon(deliveries.record_ts, key, part.part, message.ts, services.now())
+    thread, replacement = found.session.thread, key + REPLACEMENT
+    content = {name: value for part in parts for name, value in part.content.items() if value}
+    text, reason = content.get("text"), content.get("interrupt")
+    complete = text is not None and is_complete(sent, text)
+    name = found.names.get(content.get("by", ""), "")
+    note = ending_text(reason, found.locale, name) if reason else say("end.interrupted", found.locale)
+    notes = (note, *(say("end.interrupted", locale) for locale in LOCALES))
+    for message in sent:
+        is_last = message is sent[-1]
+        noted = any(ends_with(message.text, each) for each in notes)
+        needs_note = is_last and not (complete or noted or "pause" in content) and message.key != replacement
+        if message.streaming or needs_note:
+            running = found.running if message.streaming and is_last else ()
+            await services.chat.close_stream(thread.channel, message.ts, note if needs_note else "", running)
+    if text is not None and not complete:
+        # Under another key: messages with this one may already show a part of the text.
+        await services.chat.post(
+            thread, text, key=replacement, sent_parts={p.part for p in sent if p.key == replacement}
+        )
+    elif reason is not None and not sent:
+        await services.chat.post(thread, note, key=key)
+    return DeliveryState.SENT if content else DeliveryState.REPLACED
 
 
-def is_whole(ours: Sequence[Posted], text: str) -> bool:
-    """Tell whether an answer stands in its messages to its end; one still open must show every letter of it."""
-    if any(not p.streaming and ends_with(p.text, text) for p in ours):
+def is_complete(sent: Sequence[Posted], text: str) -> bool:
+    """Return True if these messages show the complete answer. The text of an open stream must match in full."""
+    if any(not p.streaming and ends_with(p.text, text) for p in sent):
         return True
-    return _letters("".join(p.text for p in ours)).endswith(_letters(text)) if ours else False
+    return bool(sent) and _letters("".join(p.text for p in sent)).endswith(_letters(text))
 
 
 def ends_with(shown: str, text: str) -> bool:
-    """Tell whether a message ends as an answer does; Slack may have rewritten its markup."""
+    """Return True if a message ends as the text does, apart from markup that Slack may have rewritten."""
     return _letters(shown).endswith(_letters(text)[-40:])
 
 

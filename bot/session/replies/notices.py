@@ -1,4 +1,4 @@
-"""Messages other than answers: notices in the thread, and messages that only one person sees."""
+"""Messages other than answers: notices in the thread, and ephemeral messages, which only one person sees."""
 
 import logging
 from collections.abc import Collection
@@ -13,19 +13,19 @@ from tools.context import ChatError
 
 log = logging.getLogger(__name__)
 MAX_TRIES = 20  # about one a minute
-MAX_UNCERTAIN_TRIES = 3  # of an ephemeral message: nobody can look whether it was posted
+MAX_UNCERTAIN_TRIES = 3  # of an ephemeral message: nobody can look up whether it was posted
 # Nothing can be posted there again (Slack: errors of chat.postMessage and conversations.replies).
 THREAD_GONE = {"thread_not_found", "channel_not_found", "is_archived"}
 
 
-async def tell(services: Services, thread: Thread, user: str, key: str, **values: str) -> None:
-    """Send a person a text that only they see. Never raises: it is sent once, and a failure is logged."""
+async def send_ephemeral(services: Services, thread: Thread, user: str, key: str) -> None:
+    """Send a person a text that only they see. Never raises: it is tried once, and a failure is logged."""
     try:
         locale = await services.db.read(services.workspace.people.locale, thread.team, user)
     except StorageError:
         locale = "en-US"
     try:
-        await services.chat.post_ephemeral(thread, user, say(key, locale, **values))
+        await services.chat.post_ephemeral(thread, user, say(key, locale))
     except ChatError as error:
         log.info("ephemeral message not delivered", extra={"reason": error.code})
 
@@ -38,7 +38,7 @@ async def deliver_notices(services: Services, session: str) -> None:
 
 
 async def deliver_notice(services: Services, key: str, delivery: Delivery, sent_parts: Collection[int] = ()) -> None:
-    """Deliver one message; `sent_parts`: those that Slack shows already."""
+    """Deliver one message, without the parts that Slack shows already (`sent_parts`)."""
     text = delivery.content["text"]
     try:
         if delivery.kind == "whisper":
@@ -49,7 +49,7 @@ async def deliver_notice(services: Services, key: str, delivery: Delivery, sent_
     except ChatError as error:
         record_failure(services, key, delivery, error)
         return
-    # At once, not with the next commit: the next read must not find it pending.
+    # At once, not with the next commit: otherwise the next read would find it pending.
     await services.db.write(deliveries.settle, key, DeliveryState.SENT, services.now())
 
 

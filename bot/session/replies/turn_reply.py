@@ -1,11 +1,11 @@
-"""The reply of the active turn: it is pending in the database before it is open in Slack, and settled when it ends."""
+"""The reply of the active turn: its delivery is stored before it is opened in Slack, and settled when it ends."""
 
 import asyncio
 import logging
 import secrets
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.machine.transition import at_rest
@@ -18,18 +18,19 @@ from storage.records import Delivery, DeliveryState, Phase, Session
 from tools.context import ChatError
 
 log = logging.getLogger(__name__)
+Kind = Literal["answer", "notice", "whisper"]  # of a delivery; a whisper is an ephemeral message
 
 
 @dataclass(slots=True)
 class OpenReply:
-    """One reply: its delivery key, and its live Reply once Slack is called."""
+    """One reply: the key of its delivery, and the live Reply once it is open in Slack."""
 
     key: str | None = None
     live: Reply | None = None
 
 
 class TurnReply:
-    """Owns the replies of one session. They follow one another: the next one opens when the last one is delivered."""
+    """The replies of one session, in order: the next one opens when the last one is delivered."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -47,7 +48,7 @@ class TurnReply:
         self._current = OpenReply(key)
 
     def detach(self) -> OpenReply:
-        """Return the reply that ends now. Text that comes later belongs to another one."""
+        """Return the reply that ends now. Later text belongs to another one."""
         reply, self._current = self._current, OpenReply()
         return reply
 
@@ -88,7 +89,7 @@ class TurnReply:
             self._current.live.task(call, name, status, output)
 
     async def finish(self, session: Session, reply: OpenReply, text: str) -> None:
-        """Deliver the last piece of an answer whose entry is committed."""
+        """Deliver the last part of an answer whose entry is committed."""
         live = await self._open(session, reply)
         await self._settle(session, reply, live.finish(text, status_of(session)))
 
@@ -121,36 +122,42 @@ class TurnReply:
         services.metrics.delivery(DeliveryState.SENT)
 
     async def close(self) -> None:
-        """Close the live reply at shutdown. What is pending stays pending."""
+        """Close the live reply at shutdown. Pending deliveries stay pending."""
         if self._current.live is not None:
             await self._current.live.close()
 
 
+@dataclass(frozen=True, slots=True)
 class _PartRecorder:
-    """Records each message of a reply: before it is posted, and its ts at once after."""
+    """Implements `bot.ports.PartRecorder`."""
 
-    def __init__(self, services: Services, session: Session, key: str) -> None:
-        self._services, self._session, self._key = services, session, key
+    services: Services
+    session: Session
+    key: str
 
     async def opening(self, part: int) -> None:
         if part:  # the first part was added when the turn started
-            await self._services.db.write(_add_part, self._session, self._key, part, self._services.now())
+            now = self.services.now()
+            await self.services.db.write(add_pending, self.session, "answer", self.key, now, part=part)
 
     def opened(self, part: int, ts: str) -> None:
-        self._services.db.write_soon(deliveries.record_ts, self._key, part, ts, self._services.now())
+        self.services.db.write_soon(deliveries.record_ts, self.key, part, ts, self.services.now())
 
 
 def add_pending_reply(tx: Tx, session: Session, now: float) -> str:
     """Add the delivery that the active turn writes into; return its key."""
-    # Turn and step do not suffice: a parked step gets a second reply.
+    # The random part is needed: a parked step gets a second reply.
     key = f"{session.id[:13]}-{session.turn}-{session.step}-{secrets.token_hex(3)}"
-    _add_part(tx, session, key, 0, now)
+    add_pending(tx, session, "answer", key, now)
     return key
 
 
-def _add_part(tx: Tx, session: Session, key: str, part: int, now: float) -> None:
-    pending = DeliveryState.PENDING
-    delivery = Delivery(0, session.id, session.turn, "answer", session.thread, part, {}, pending, None, 0, now)
+def add_pending(
+    tx: Tx, session: Session, kind: Kind, key: str, now: float, *, part: int = 0, content: dict[str, Any] | None = None
+) -> None:
+    """Add a pending delivery of the active turn."""
+    thread, state = session.thread, DeliveryState.PENDING
+    delivery = Delivery(0, session.id, session.turn, kind, thread, part, content or {}, state, None, 0, now)
     deliveries.add(tx, delivery, key)
 
 
@@ -168,7 +175,7 @@ def ending_names(tx: Tx, people: PeopleCache, session: Session, by: str) -> tupl
 
 
 def ending_text(reason: str, locale: str, name: str) -> str:
-    """Return the text under an answer that ended early."""
+    """Return the note under an answer that ended early."""
     try:
         return say(f"end.{reason}", locale, name=name)
     except KeyError:

@@ -1,4 +1,4 @@
-"""One attempt of a tool call: checked again, run, and its outcome returned as an event."""
+"""One attempt of a tool call: policy is checked again, the tool is run, and the outcome becomes an event."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from tools.context import ToolContext
 from tools.tool_definition import Tool
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
-CONNECT_TRIES = 5  # each as long as a turn waits for the first connection to a server
+CONNECT_TRIES = 5  # each takes as long as a turn waits for the first connection to a server
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call with its requester and place."""
+    """A call with the rows that its attempt needs."""
 
     call: ToolCall
     session: Session
@@ -43,9 +43,9 @@ def prepare_call(tx: Tx, call: str, session: Session, people: PeopleCache) -> Pr
 
 
 async def run_tool_call(
-    services: Services, act: RunTool, prepared: PreparedCall, cancel: asyncio.Event, show: ShowProgress
+    services: Services, action: RunTool, prepared: PreparedCall, cancel: asyncio.Event, show: ShowProgress
 ) -> ToolFinished:
-    """Run a call to its outcome.
+    """Run a call and return its outcome.
 
     `cancel` ends it early; a call that was sent is then `unknown`, unless it may be repeated. `show` is called with the
     tool's name and its status.
@@ -56,18 +56,17 @@ async def run_tool_call(
     if tool is None and services.missing():
         refusal = unavailable_result(prepared.call)
     if tool is None or refusal is not None:
-        return ToolFinished(act.call, act.attempt, CallOutcome(CallState.FAILED, refusal or "", error="refused"))
+        return ToolFinished(action.call, action.attempt, CallOutcome(CallState.FAILED, refusal or "", error="refused"))
     show(tool.name, "in_progress", None)
 
     async def record_attempt(_: int) -> None:
-        await services.db.write(ledger.retry_attempt, act.call, services.now())
+        await services.db.write(ledger.retry_attempt, action.call, services.now())
 
-    outcome = await services.executor.run(
-        tool, prepared.call, _tool_context(services, prepared), on_attempt=record_attempt, cancel=cancel
-    )
+    context = _tool_context(services, prepared)
+    outcome = await services.executor.run(tool, prepared.call, context, on_attempt=record_attempt, cancel=cancel)
     show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
     services.metrics.tool_ended(tool.name, outcome.state, services.now() - started)
-    return ToolFinished(act.call, act.attempt, outcome)
+    return ToolFinished(action.call, action.attempt, outcome)
 
 
 def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
@@ -95,14 +94,14 @@ async def _find_tool(services: Services, name: str, cancel: asyncio.Event) -> To
 
 
 def unavailable_result(call: ToolCall) -> str:
-    """Return the result of a call whose server is not connected. It says nothing about an earlier attempt."""
+    """Return the result of a call whose server is not connected. The outcome of an earlier attempt stays unknown."""
     earlier = " Whether an attempt before a restart had its effect is not known." if call.attempt > 1 else ""
     message = f"The server of {call.name} is not connected; the call was not made now.{earlier}"
     return failed("unavailable", message, suggestion="Say so, and offer to try again later.", retryable=True)
 
 
 def internal_failure(error: Exception) -> CallOutcome:
-    """Return the outcome of a call that failed in our own code. The database is called only before an attempt."""
+    """Return the outcome of a call that failed in our own code. A storage error comes before the attempt."""
     if isinstance(error, StorageError):
         result = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
         return CallOutcome(CallState.FAILED, result, error="storage")

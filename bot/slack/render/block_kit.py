@@ -24,26 +24,20 @@ ARGUMENTS_LIMIT = 9_000  # all blocks of a message together may have about 13,20
 HEAD, TAIL = 5_000, 2_500  # characters that are shown of longer arguments
 BUTTON_LIMIT = 75
 FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
-OUTCOMES = {
-    ("approval", "approved"): "card.approved",
-    ("approval", "denied"): "card.denied",
-    ("approval", "expired"): "card.expired",
-    ("approval", "withdrawn"): "card.withdrawn",
-    ("unknown", "run_again"): "card.ran_again",
-    ("unknown", "worked"): "card.did_work",
-    ("unknown", "skipped"): "card.skipped",
-    ("unknown", "expired"): "card.unknown_expired",
-    ("unknown", "withdrawn"): "card.unknown_withdrawn",
-}
+OUTCOMES = {  # the text of each status, by the kind of the approval
+    "approval": {"approved": "approved", "denied": "denied", "expired": "expired", "withdrawn": "withdrawn"},
+    "unknown": {"run_again": "ran_again", "worked": "did_work", "skipped": "skipped", "expired": "unknown_expired",
+                "withdrawn": "unknown_withdrawn"},
+}  # fmt: skip
 
 
 def card_blocks(card: ApprovalCard) -> list[Block]:
     """Return an approval card: open, with buttons, or settled, with its outcome."""
     approval, locale = card.approval, card.locale
     title = "card.title_unknown" if approval.kind == "unknown" else "card.title"
-    effect = say(f"card.effect.{card.effect}", locale)
-    facts = say("card.facts", locale, effect=effect, requester=user_mention(approval.requester))
-    blocks = [section(f"{say(title, locale, tool=escape(shorten(approval.tool, 200)))}\n{facts}")]
+    effect, requester = say(f"card.effect.{card.effect}", locale), user_mention(approval.requester)
+    head = say(title, locale, tool=escape(shorten(approval.tool, 200)))
+    blocks = [section(f"{head}\n{say('card.facts', locale, effect=effect, requester=requester)}")]
     if approval.kind == "unknown" and approval.status == "open":
         blocks.append(section(say("card.unknown", locale)))
     if note := shorten(card.note, 1_500):
@@ -57,9 +51,10 @@ def card_blocks(card: ApprovalCard) -> list[Block]:
 
 def card_text(card: ApprovalCard) -> str:
     """Return the card as one line, for notifications and screen readers."""
-    if card.approval.status != "open":
-        return f"{escape(shorten(card.approval.tool, 200))}: {outcome(card)}"
-    return say("card.fallback", card.locale, tool=escape(shorten(card.approval.tool, 200)))
+    tool = escape(shorten(card.approval.tool, 200))
+    return (
+        say("card.fallback", card.locale, tool=tool) if card.approval.status == "open" else f"{tool}: {outcome(card)}"
+    )
 
 
 def argument_blocks(approval: Approval, locale: str) -> list[Block]:
@@ -70,13 +65,9 @@ def argument_blocks(approval: Approval, locale: str) -> list[Block]:
     if len(text) <= ARGUMENTS_LIMIT:
         return [context(say("card.arguments", locale)), *preformatted(text)]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-    left_out = say("card.omitted", locale, size=len(text) - HEAD - TAIL)
-    return [
-        section(say("card.too_long", locale, size=len(text), hash=digest)),
-        *preformatted(text[:HEAD]),
-        context(left_out),
-        *preformatted(text[-TAIL:]),
-    ]
+    head = section(say("card.too_long", locale, size=len(text), hash=digest))
+    left_out = context(say("card.omitted", locale, size=len(text) - HEAD - TAIL))
+    return [head, *preformatted(text[:HEAD]), left_out, *preformatted(text[-TAIL:])]
 
 
 def exact_json(arguments: dict[str, Any]) -> str:
@@ -102,11 +93,9 @@ def decision_lines(approval: Approval, locale: str) -> list[str]:
     rule = approval.rule
     names = [user_mention(approval.requester if one == "requester" else one) for one in rule.approvers[:50]]
     who = ", ".join(dict.fromkeys(names)) + (" …" if len(rule.approvers) > 50 else "")
-    asks = approval.kind == "approval"  # whether a call succeeded needs one answer only: it permits nothing
-    if asks and rule.quorum > 1:
-        lines = [say("card.who_quorum", locale, who=who, votes=len(approval.votes), quorum=rule.quorum)]
-    else:
-        lines = [say("card.who", locale, who=who)]
+    asks = approval.kind == "approval"  # the other kind needs one answer only: it permits nothing
+    key = "card.who_quorum" if asks and rule.quorum > 1 else "card.who"
+    lines = [say(key, locale, who=who, votes=len(approval.votes), quorum=rule.quorum)]
     if asks and approval.votes:
         lines.append(say("card.votes", locale, who=", ".join(user_mention(vote) for vote in approval.votes)))
     if rule.not_requester:
@@ -119,20 +108,18 @@ def outcome(card: ApprovalCard) -> str:
     """Return how a settled approval was decided, and by whom."""
     approval = card.approval
     people = ", ".join(user_mention(one) for one in approval.decided_by) or say("card.someone", card.locale)
-    key = OUTCOMES.get((approval.kind, approval.status))
+    key = OUTCOMES[approval.kind].get(approval.status)
     if approval.status == "skipped" and not approval.decided_by:
-        key = "card.unknown_expired"  # nobody skipped it, it expired
-    return say(key, card.locale, who=people) if key else approval.status
+        key = "unknown_expired"  # nobody skipped it, it expired
+    return say(f"card.{key}", card.locale, who=people) if key else approval.status
 
 
 def buttons(approval: Approval, locale: str) -> Block:
     """Return the buttons of an open card. Their value is the approval's opaque id, which grants nothing."""
-    shown: list[tuple[str, str, str | None]]
+    choices: list[tuple[str, str, str | None]] = [(APPROVE, "approve", "primary"), (DENY, "deny", "danger")]
     if approval.kind == "unknown":
-        shown = [(RUN_AGAIN, "card.run_again", None), (WORKED, "card.worked", None), (SKIP, "card.skip", None)]
-    else:
-        shown = [(APPROVE, "card.approve", "primary"), (DENY, "card.deny", "danger")]
-    return actions([button(action, say(key, locale), approval.id, style) for action, key, style in shown])
+        choices = [(RUN_AGAIN, "run_again", None), (WORKED, "worked", None), (SKIP, "skip", None)]
+    return actions([button(action, say(f"card.{key}", locale), approval.id, style) for action, key, style in choices])
 
 
 def stop_button(root: str, locale: str) -> Block:
@@ -155,13 +142,9 @@ def fallback_text(text: str, lines: Sequence[str]) -> str:
     return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
 
 
-# --- elements
-
-
 def ephemeral_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
     """Return the blocks of an ephemeral message."""
-    styles = {"primary": "primary", "danger": "danger"}
-    row = [button(b.action, b.label, b.value, styles.get(b.style)) for b in buttons]
+    row = [button(b.action, b.label, b.value, None if b.style == "default" else b.style) for b in buttons]
     return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
 
 
@@ -184,25 +167,16 @@ def actions(elements: list[Block]) -> Block:
 
 
 def button(action: str, label: str, value: str, style: str | None = None) -> Block:
-    made = {
-        "type": "button",
-        "action_id": action,
-        "text": {"type": "plain_text", "text": label[:BUTTON_LIMIT], "emoji": True},
-        "value": value,
-    }
-    return {**made, "style": style} if style else made
+    text = {"type": "plain_text", "text": label[:BUTTON_LIMIT], "emoji": True}
+    block = {"type": "button", "action_id": action, "text": text, "value": value}
+    return {**block, "style": style} if style else block
 
 
 def preformatted(text: str) -> list[Block]:
     """Return text unchanged in code blocks, as many as it needs: Slack interprets nothing in them."""
-    pieces = [text[at : at + BLOCK_TEXT_LIMIT] for at in range(0, len(text), BLOCK_TEXT_LIMIT)]
-    return [
-        {
-            "type": "rich_text",
-            "elements": [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": storable(piece)}]}],
-        }
-        for piece in pieces
-    ]
+    pieces = [storable(text[at : at + BLOCK_TEXT_LIMIT]) for at in range(0, len(text), BLOCK_TEXT_LIMIT)]
+    parts = [{"type": "rich_text_preformatted", "elements": [{"type": "text", "text": piece}]} for piece in pieces]
+    return [{"type": "rich_text", "elements": [part]} for part in parts]
 
 
 def user_mention(id_: str) -> str:

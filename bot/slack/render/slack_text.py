@@ -1,4 +1,4 @@
-"""Text for Slack: mentions that would notify people are made harmless, wherever a stream is cut. Pure."""
+"""Text for Slack without mentions that notify people, also where a stream cuts the text. Pure."""
 
 import re
 
@@ -7,7 +7,7 @@ from tools.text_cleanup import storable
 BREAK = "\u200b"  # a zero-width space: invisible, and Slack does not read a mention then
 LOOKAHEAD = 16  # characters after a "<" or "@" that decide whether it starts a mention
 # `<!channel>`, `<!subteam^S1>`, `<@U1>` in upper and lower case, and plain `@here` that is not part of an address.
-# It is a mention also beside an underscore or a Chinese character: `_@here_` is an italic one.
+# Beside an underscore or a Chinese character it is a mention too: `_@here_` is an italic one.
 MENTION = re.compile(
     r"<(?=!(?:channel|here|everyone|group|subteam\b)|@[A-Z0-9])"
     r"|(?<![A-Za-z0-9])@(?=(?:channel|here|everyone|group)(?![A-Za-z0-9]))",

@@ -5,10 +5,10 @@ import unicodedata
 from dataclasses import dataclass
 
 MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call (slack.dev: chat.postMessage)
-HOLD = 16  # last characters of a growing text that are not sent: the end is sent once it is committed
-WAIT = 1_500  # characters of an unfinished line of code or of a table, above which its beginning is sent
+HOLD = 16  # last characters of a growing text, which are sent only once the text is committed
+WAIT = 1_500  # characters; the beginning of a longer unfinished line of code or of a table is sent
 
-# Longer fences and info strings are not recognized: what closes and reopens a fence must fit into every message.
+# Longer fences and info strings are not recognized: the lines that close and reopen a fence must fit into a message.
 FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
 RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
 RULE_LIMIT = 2_000  # longer lines are not tested, because the pattern would take too long
@@ -84,12 +84,12 @@ def seam(shown: str) -> tuple[str, str]:
 
 
 def split(markdown: str, limit: int = MESSAGE_LIMIT) -> list[str]:
-    """Return messages of at most `limit` characters that together carry the whole text."""
+    """Return messages of at most `limit` characters that together contain the complete text."""
     return [part.text for part in parts(markdown, limit)]
 
 
 def parts(markdown: str, limit: int = MESSAGE_LIMIT) -> list[Part]:
-    """Return parts whose bodies join to exactly the text; none for an empty text."""
+    """Return parts whose bodies joined are the text; none for an empty text."""
     found: list[Part] = []
     prefix = ""
     while markdown:

@@ -1,4 +1,4 @@
-"""The live reply of one turn: content is added at the model's pace and shown at Slack's."""
+"""The live reply of one turn: content is added as the model produces it, and sent as fast as Slack allows."""
 
 import asyncio
 import logging
@@ -27,8 +27,6 @@ class LiveReply:
         self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
 
-    # --- adding content
-
     def text(self, delta: str) -> None:
         self._pending.add(delta)
         self._wake_sender()
@@ -48,8 +46,6 @@ class LiveReply:
     @property
     def shown(self) -> str:
         return self._pending.step_text
-
-    # --- closing
 
     async def finish(self, text: str, status: SessionStatus = "active") -> None:
         await self._stop_sender()
@@ -75,7 +71,7 @@ class LiveReply:
             log.exception("stream not closed")
 
     async def _end(self, status: SessionStatus, closing: Coroutine[None, None, None]) -> None:
-        """Close the reply; whether that succeeds or not, the session shows `status` afterwards."""
+        """Close the reply. The session shows `status` afterwards, also if that fails."""
         try:
             await closing
         except Exception:
@@ -101,8 +97,6 @@ class LiveReply:
             retry_if=lambda error: error.code != STOPPED and is_transient(error),
         )
 
-    # --- the sender
-
     def _wake_sender(self) -> None:
         self._added.set()
         if self._sender is None and not self._closing.is_set():
@@ -126,7 +120,7 @@ class LiveReply:
                 called = await self._writer.flush()
                 failures = 0
             except ChatError as error:
-                if not is_transient(error):  # `finish` raises it, if it is still so then
+                if not is_transient(error):  # `finish` tries again, and raises the error if it persists
                     where = self._spec.thread.channel
                     log.warning("reply delivery stopped", extra={"channel": where, "reason": error.code})
                     return

@@ -1,4 +1,4 @@
-"""The content of a reply: text and task cards, pending or shown in a message, and their form in Slack. Pure."""
+"""The content of a reply: its text and task cards, pending or shown in a message, and their form in Slack. Pure."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ class Batch:
 
 @dataclass(slots=True)
 class PendingContent:
-    """What a reply does not show yet: the turn adds to it, the sender takes from it, and returns what was not sent."""
+    """Content that a reply does not show yet. The turn adds to it; the sender takes from it, and gives items back."""
 
     step_text: str = ""  # text of the current step, as added
     broken: bool = False  # a message shows text of a step that was restarted, and is not marked yet
@@ -62,7 +62,7 @@ class PendingContent:
     _taken: int = 0  # characters of the current step that were taken
     _queue: deque[Item] = field(default_factory=deque)
     _later: list[TaskCard] = field(default_factory=list)  # cards that wait for the end of the current step's text
-    _placed: set[str] = field(default_factory=set)  # keys of the cards that have their place
+    _placed: set[str] = field(default_factory=set)  # keys of the cards that do not wait for their place
     _restarted: set[int] = field(default_factory=set)
 
     def add(self, delta: str) -> None:
@@ -70,7 +70,7 @@ class PendingContent:
         self.step_text += delta
 
     def set_card(self, card: TaskCard) -> None:
-        """Add or update a card. A new one waits for the end of the growing text, which it would split."""
+        """Add or update a card. A new one waits for the end of the growing text, so that it does not split it."""
         title = shorten(neutralize_mentions(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
         has_output = card.output and card.output.strip()
         output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) if has_output else None
@@ -90,14 +90,14 @@ class PendingContent:
             self.set_card(replace(card, status=status, output=output))
 
     def end_step(self) -> None:
-        """The step's text is complete; what follows is a new paragraph."""
-        if self.step_text.strip():
-            self.step_text += "" if self.step_text.endswith("\n\n") else "\n\n"
+        """End the text of the current step: later text is a new paragraph."""
+        if self.step_text.strip() and not self.step_text.endswith("\n\n"):
+            self.step_text += "\n\n"
         self._release()
         self._next_step()
 
     def restart(self) -> None:
-        """Drop the current step's text; if some of it was taken, it has to be marked as broken."""
+        """Drop the current step's text. If some of it was taken, its message must be marked."""
         self.broken = self.broken or self._taken > 0
         self._queue = deque(i for i in self._queue if not isinstance(i, Text) or i.step != self._step)
         self._restarted.add(self._step)
@@ -114,8 +114,8 @@ class PendingContent:
     def take(self, room: int, shown: str, *, final: bool = False) -> Batch:
         """Return what fits into `room` characters after the text `shown`.
 
-        Of a growing step only complete words are taken, and not its last characters. While a broken step has to be
-        marked nothing is taken, because it would appear below that step's text.
+        Of a growing step only complete words are taken, and not its last characters. Nothing is taken until a broken
+        step is marked: it would appear below that step's text.
         """
         if self.broken:
             return Batch()
@@ -138,10 +138,10 @@ class PendingContent:
                 self._queue.appendleft(Text(item.text[at:], item.step))
                 return Batch(_merged(items), full=True)
         full = self._take_growing(items, room, shown)
-        return Batch(_merged(items), full=full)
+        return Batch(_merged(items), full)
 
     def give_back(self, items: Sequence[Item]) -> None:
-        """Take back what was not sent; it comes first next time, unless its step was restarted meanwhile."""
+        """Put back items that were not sent, to be taken first, unless their step was restarted in the meantime."""
         kept = (i for i in reversed(items) if not isinstance(i, Text) or i.step not in self._restarted)
         self._queue.extendleft(kept)
 
@@ -206,19 +206,17 @@ class ShownContent:
 
     def cards_to_continue(self, locale: str) -> list[TaskCard]:
         """Return the open cards as they end in this message, because they continue in the next one."""
-        below = say("reply.continued", locale)
-        return [replace(card, status="complete", output=below) for card in self.open_cards()]
+        output = say("reply.continued", locale)
+        return [replace(card, status="complete", output=output) for card in self.open_cards()]
 
     def card_lines(self) -> list[str]:
         """Return each card as one line of text."""
-        return [
-            f"{SYMBOLS[card.status]} {card.title}" + (f": {card.output}" if card.output else "")
-            for card in self.cards.values()
-        ]
+        lines = [(f"{SYMBOLS[card.status]} {card.title}", card.output) for card in self.cards.values()]
+        return [f"{line}: {output}" if output else line for line, output in lines]
 
 
 def end_note(note: str) -> Text:
-    """Return the line that says why a message ends here."""
+    """Return the note on why a message ends here."""
     return Text(f"\n\n_— {note} —_", -1)
 
 
@@ -240,15 +238,12 @@ def as_chunks(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 def task_card_blocks(cards: Iterable[TaskCard]) -> list[dict[str, Any]]:
     """Return the newest task cards as blocks, for a message that is edited."""
-    return [_task_card_block(card) for card in list(cards)[-MAX_CARDS:]]
-
-
-def _task_card_block(card: TaskCard) -> dict[str, Any]:
-    block = {"type": "task_card", "task_id": card.key[:256], "title": card.title, "status": card.status}
-    if not card.output:
-        return block
-    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
-    return block | {"output": {"type": "rich_text", "elements": [text]}}
+    blocks: list[dict[str, Any]] = []
+    for card in list(cards)[-MAX_CARDS:]:
+        block = {"type": "task_card", "task_id": card.key[:256], "title": card.title, "status": card.status}
+        text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
+        blocks.append(block | {"output": {"type": "rich_text", "elements": [text]}} if card.output else block)
+    return blocks
 
 
 def _merged(items: list[Item]) -> tuple[Item, ...]:

@@ -18,8 +18,8 @@ class ReplyTiming:
     appends_per_minute: float = 100.0  # of the workspace (Slack: chat.appendStream is tier 4)
     edit_s: float = 3.0  # Slack: at most one chat.update per message in 3 s
     rotate_s: float = 235.0  # the next message is opened then: Slack ends a stream about 5 minutes after its start
-    start_max_wait_s: float = 2.0  # a stream that would start later becomes a message that is edited
-    append_max_wait_s: float = 3.0  # an append, or a stop with content, that would have to wait longer is put off
+    start_max_wait_s: float = 2.0  # instead of a stream that would start later, a message is posted and edited
+    append_max_wait_s: float = 3.0  # an append, or a stop with content, that would wait longer is made later
     message_limit: int = MESSAGE_LIMIT
     backoff: tuple[float, ...] = (0.5, 2.0, 5.0, 10.0)
 

@@ -59,9 +59,9 @@ class ReplyWriter:
         return sent
 
     async def deliver(self, status: SessionStatus) -> None:
-        """Show everything that is pending and close the last message; afterwards the session shows `status`."""
+        """Show all pending content and close the last message, with which the session gets `status`."""
         await self._prepare()
-        for _ in range(MAX_MESSAGES):  # each round shows a message's worth or raises
+        for _ in range(MAX_MESSAGES):  # each round fills a message or raises
             batch = self._take(final=True)
             if self._message is None and not any(isinstance(i, TaskCard) for i in batch.items):
                 self._carried = []
@@ -82,22 +82,22 @@ class ReplyWriter:
         """Close the open cards and, with a note, say why the reply ends here; `deliver` shows it."""
         self._close_cards("error" if note else "complete", note or say("reply.waiting", self._spec.locale))
         if note:
-            self._pending.broken = False  # one note is enough, below what is shown
+            self._pending.broken = False  # this note is enough
             self._pending.end_step()
             text = end_note(note).text
             self._pending.add(text.lstrip() if self._message is None else text)
 
     async def deliver_after_stop(self, status: SessionStatus, note: str | None) -> None:
-        """After a person stopped the stream: add what is pending by an edit, because it takes no more chunks.
+        """After a person stopped the stream, add the pending content by an edit, because it accepts no further chunks.
 
-        If Slack takes no edit either, post the note alone below it.
+        If Slack refuses the edit, post the note alone below it.
         """
         if not self._stopped or not isinstance(self._message, StreamedMessage):
             return
         items: list[Item] = [end_note(self._say_interrupted())] if self._pending.broken else []
         self._pending.broken = False
         batch = self._take(final=True)
-        items += [*batch.items, *self._pending.cards().values()]  # of what does not fit, the end of the cards
+        items += [*batch.items, *self._pending.cards().values()]  # of content that does not fit, only the cards
         try:
             await self._message.set_content([*items, end_note(note)] if note and batch.full else items, status)
         except ChatError as error:
@@ -248,7 +248,7 @@ class ReplyWriter:
         self._prefix, self._carried = "", []
 
     async def _rotate(self, message: OpenMessage) -> None:
-        """Close the open message; what is unfinished in it continues in the next one."""
+        """Close the open message; its unfinished cards, fence or table continue in the next one."""
         content = message.content
         suffix, prefix = seam(content.text)
         cards = content.cards_to_continue(self._spec.locale)
@@ -266,7 +266,7 @@ class ReplyWriter:
         try:
             await message.close(items, status)
         except ChatError as error:
-            if error.code == "ratelimited" and items:  # the text first: the stop may wait
+            if error.code == "ratelimited" and items:  # show the items first: the stop may wait
                 await self._show(Batch(tuple(items)))
                 return False
             self._pending.give_back(items)
@@ -277,16 +277,14 @@ class ReplyWriter:
         self._message = None
         return True
 
-    # --- refusals
-
     def _raise_unless_refused(self, error: ChatError) -> None:
-        """Raise a transient error and a person's stop; ignore a final refusal, because it only concerns closing."""
+        """Raise a transient error and a person's stop. Ignore a final refusal: the message is only not closed."""
         self._stopped = self._stopped or error.code == STOPPED
         if is_transient(error) or self._stopped:
             raise error
 
     async def _recover(self, error: ChatError) -> None:
-        """Change how the next attempt is made; raise the error if there is no other way."""
+        """Change how the next attempt is made. Raise the error if there is no other way."""
         code = error.code
         if code == STOPPED:
             self._stopped = True

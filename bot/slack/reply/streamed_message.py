@@ -1,4 +1,4 @@
-"""A natively streamed message of a reply (Slack: chat.startStream). Its complete text is certain once it is closed."""
+"""A streamed message of a reply (Slack: chat.startStream). Once it is closed, its complete text is certain."""
 
 import asyncio
 import logging
@@ -21,14 +21,14 @@ log = logging.getLogger("bot.slack")
 
 
 class UnconfirmedError(ChatError):
-    """It is uncertain whether Slack shows the items. Until `confirm` they are neither shown nor sent again."""
+    """It is uncertain whether Slack shows the items. They are not sent again before `confirm` finds out."""
 
     def __init__(self) -> None:
         super().__init__("unreachable", uncertain=True)
 
 
 class UnconfirmedStartError(UnconfirmedError):
-    """The same of a start: Slack may show a stream with `items`, newer than the ts `before`."""
+    """It is uncertain whether a stream was started: Slack may show one with `items`, newer than the ts `before`."""
 
     def __init__(self, items: Sequence[Item], before: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class StreamedMessage:
         self.deadline = context.clock() + context.timing.rotate_s
         self._text_uncertain = False
         self._unconfirmed: Sequence[Item] = ()
-        self._stop_lost = False  # it may have ended with its last items: they must not be appended
+        self._stop_lost = False  # it may have ended with its last items, which must not be appended then
         self._open = True
         context.open_streams += 1
         context.statuses.record(spec.thread, "processing")  # chat.startStream sets it
@@ -74,7 +74,7 @@ class StreamedMessage:
             if not error.uncertain:
                 raise
             if (found := await cls.find(context, spec, part, unconfirmed)) is None:
-                raise ChatError("unreachable") from None  # certain now: none was started
+                raise ChatError("unreachable") from None  # no stream was started
             return found
 
     @classmethod
@@ -85,7 +85,7 @@ class StreamedMessage:
         try:
             found = await context.messages.find(spec.thread, (), after=start.before, recorded=context.messages.recorded)
         except ChatError as error:
-            log.info("cannot tell whether a stream was started", extra={"reason": error.code})
+            log.info("lost stream start not looked up", extra={"reason": error.code})
             raise start from None
         if not found:
             return None
@@ -115,7 +115,7 @@ class StreamedMessage:
         try:
             shown = await self._shows(self._unconfirmed)
         except ChatError as error:
-            log.info("a stream cannot be read back", extra={"reason": error.code})
+            log.info("stream not read", extra={"reason": error.code})
             raise UnconfirmedError from None
         items, self._unconfirmed = self._unconfirmed, ()
         if shown is False:
@@ -159,9 +159,9 @@ class StreamedMessage:
         return False
 
     async def set_content(self, items: Sequence[Item], status: SessionStatus) -> None:
-        """Make the ended message show all its content and `items` by one edit.
+        """Set the content of the ended message, with `items` at its end, by one edit.
 
-        Raise ChatError if Slack takes no edit of it and does not show the items.
+        Raise ChatError if Slack refuses the edit and does not show the items.
         """
         items = [*self._unconfirmed, *items]
         content = self.content.plus(items)
@@ -184,7 +184,7 @@ class StreamedMessage:
         except ChatError as error:
             if is_transient(error):
                 raise
-            if not await self._shows(items):  # the stop whose response was lost may have had its effect
+            if not await self._shows(items):  # a stop with a lost response may have shown them
                 raise ChatError("message_not_in_streaming_state") from error
         if status != "processing":
             await self._context.statuses.set(self._spec.thread, status)
@@ -194,7 +194,7 @@ class StreamedMessage:
             raise ChatError("unreachable")
 
     async def _stop(self, args: Args, max_wait: float) -> bool:
-        """Stop the stream; return False if its content must be set afterwards. Raise what an edit cannot repair."""
+        """Stop the stream; return False if its content must be set by an edit. Raise what an edit cannot correct."""
         uncertain = False  # whether an earlier attempt may have ended the stream, or left out its last items
         for again in range(STOP_TRIES):
             try:

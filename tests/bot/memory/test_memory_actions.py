@@ -28,25 +28,25 @@ async def db(tmp_path: Path) -> AsyncIterator[Database]:
 async def test_a_memory_takes_the_audience_of_its_place_and_its_source(db: Database) -> None:
     source = Source("C1", "17.5", "https://example.com/p1")
     kept = await db.write(memory_actions.remember, ANN, ROOM, "  Likes\n tea\0 ", NOW, type="preference", source=source)
-    memory = kept.memory
+    memory = kept[0]
     assert (memory.content, memory.audience, memory.type) == ("Likes tea", Audience("private", "C1"), "preference")
     assert (memory.source_channel, memory.source_ts, memory.permalink) == ("C1", "17.5", source.permalink)
-    assert not kept.already_known
+    assert kept[1]
 
 
 async def test_a_known_memory_is_not_stored_twice(db: Database) -> None:
     first = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW, valid_until=NOW + 5)
     again = await db.write(memory_actions.remember, ANN, DM, "i LIKE tea.", NOW + 1)
-    assert again.already_known
-    assert again.memory == replace(first.memory, valid_until=None, updated=NOW + 1)
+    assert not again[1]
+    assert again[0] == replace(first[0], valid_until=None, updated=NOW + 1)
     assert await db.read(rows.count, "T1", "UANN") == 1
-    assert not (await db.write(memory_actions.remember, BEN, DM, "I like tea", NOW)).already_known
+    assert (await db.write(memory_actions.remember, BEN, DM, "I like tea", NOW))[1]
 
 
 async def test_repeating_it_in_a_wider_place_widens_it_and_in_a_narrower_one_does_not_narrow_it(db: Database) -> None:
-    dm = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
-    hall = (await db.write(memory_actions.remember, ANN, HALL, "I like tea", NOW, source=Source("C2", "9.9"))).memory
-    room = (await db.write(memory_actions.remember, ANN, ROOM, "I like tea", NOW)).memory
+    dm = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW))[0]
+    hall = (await db.write(memory_actions.remember, ANN, HALL, "I like tea", NOW, source=Source("C2", "9.9")))[0]
+    room = (await db.write(memory_actions.remember, ANN, ROOM, "I like tea", NOW))[0]
     assert dm.short_id == hall.short_id == room.short_id
     assert hall.audience == room.audience == Audience("public")
     assert room.source_ts == "9.9"
@@ -59,10 +59,10 @@ async def test_memories_of_two_private_places_stay_separate(db: Database) -> Non
 
 
 async def test_repeating_an_archived_memory_restores_it(db: Database) -> None:
-    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
+    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW))[0]
     await db.write(rows.archive, "T1", "UANN", [memory.id], actor="prune", now=NOW)
     again = await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)
-    assert (again.already_known, again.memory.status) == (True, "active")
+    assert (again[1], again[0].status) == (False, "active")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ async def test_repeating_an_archived_memory_restores_it(db: Database) -> None:
 async def test_sensitive_text_is_refused_when_added_and_when_edited(
     db: Database, content: str, why: str | None
 ) -> None:
-    memory = (await db.write(memory_actions.remember, ANN, DM, "harmless", NOW)).memory
+    memory = (await db.write(memory_actions.remember, ANN, DM, "harmless", NOW))[0]
     for attempt in (
         db.write(memory_actions.remember, ANN, DM, content, NOW),
         db.write(memory_actions.edit, ANN, memory.short_id, content, NOW),
@@ -92,14 +92,14 @@ async def test_in_an_unknown_workspace_nothing_is_stored(db: Database) -> None:
 
 
 async def test_ids_are_accepted_as_people_write_them(db: Database) -> None:
-    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
+    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW))[0]
     for written in (memory.short_id, f"`{memory.short_id}`", memory.short_id.upper(), f" [{memory.short_id}] "):
         assert await db.read(memory_actions.get, ANN, written) == memory
     assert await db.read(memory_actions.get, BEN, memory.short_id) is None
 
 
 async def test_every_change_leaves_an_event_of_its_owner(db: Database) -> None:
-    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW)).memory
+    memory = (await db.write(memory_actions.remember, ANN, DM, "I like tea", NOW))[0]
     await db.write(memory_actions.edit, ANN, memory.short_id, "I like coffee", NOW)
     await db.write(memory_actions.widen, ANN, memory.short_id, NOW)
     await db.write(memory_actions.forget, ANN, memory.short_id, NOW)

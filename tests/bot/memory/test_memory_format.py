@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bot.memory import memory_format
 from storage.records import Audience
-from tests.storage.stores import ANN, BEN, DAY, NOW, note
+from tests.storage.stores import ANN, BEN, NOW, note
 
 
 def test_a_date_is_the_owners_own_date() -> None:
@@ -27,11 +27,6 @@ def test_a_line_says_where_it_is_used_and_where_it_comes_from() -> None:
         == "- `k7x2` tea · _used in <#C3> and your DM · 2026-09-21 · [source](https://x/p)_"
     )
     assert "在 <#C3> 和您的私信中使用" in memory_format.line(memory, BEN, NOW)
-
-
-def test_a_suggestion_for_the_model_has_id_type_and_dates() -> None:
-    memory = replace(note("tea", type="preference", valid_until=NOW + DAY), short_id="k7x2")
-    assert memory_format.suggestion(memory, ANN) == "[k7x2] tea (preference, noted 2026-09-21, until 2026-09-22)"
 
 
 def test_long_text_is_cut_with_an_ellipsis() -> None:

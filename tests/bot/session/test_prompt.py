@@ -3,8 +3,8 @@
 from typing import Any
 
 from bot.ports import ModelReply, ModelRequest, TextSink, Usage
-from bot.session.model_call.compaction import summarise
-from bot.session.model_call.prompt import History, build_messages, canonical_arguments
+from bot.session.model_call.compaction import summarize
+from bot.session.model_call.prompt import build_messages, canonical_arguments
 from storage.records import Entry
 
 FOUND = '{"ok": true, "data": [{"content": "seventeen"}]}'
@@ -36,13 +36,13 @@ def asked_about() -> list[Entry]:
 
 
 def test_recalled_memories_are_in_the_prompt_of_their_own_turn_only() -> None:
-    assert "seventeen" in str(build_messages("system", History(looked_up()), 1, ""))
-    assert "seventeen" not in str(build_messages("system", History(looked_up()), 2, ""))
+    assert "seventeen" in str(build_messages("system", looked_up(), 1, ""))
+    assert "seventeen" not in str(build_messages("system", looked_up(), 2, ""))
 
 
 def test_an_outcome_with_memories_is_not_in_the_prompt_of_the_turn_it_joined() -> None:
-    assert "seventeen" in str(build_messages("system", History(asked_about()), 1, ""))
-    assert "seventeen" not in str(build_messages("system", History(asked_about()), 2, ""))
+    assert "seventeen" in str(build_messages("system", asked_about(), 1, ""))
+    assert "seventeen" not in str(build_messages("system", asked_about(), 2, ""))
 
 
 async def test_a_summary_request_contains_no_recalled_memories() -> None:
@@ -58,7 +58,7 @@ async def test_a_summary_request_contains_no_recalled_memories() -> None:
             return ModelReply('{"goal": "a badge"}', (), "stop", Usage(), "recording")
 
     model = RecordingModel()
-    await summarise(model, None, [*looked_up(), *asked_about()[3:]], None, 1000)
+    await summarize(model, None, [*looked_up(), *asked_about()[3:]], None, 1000)
     assert "which badge?" in model.requested
     assert "seventeen" not in model.requested
 

@@ -38,7 +38,7 @@ def test_any_text_has_a_count_and_more_text_never_costs_less(text: str, more: st
 
 def test_tools_cost_the_json_that_is_sent() -> None:
     tool = {"type": "function", "function": {"name": "x", "parameters": {"type": "object"}}}
-    assert token_estimate.count_tools([tool, tool]) == 2 * token_estimate.count(json.dumps(tool))
+    assert token_estimate.TokenCalibration().prefix("", [tool, tool]) == 2 * token_estimate.count(json.dumps(tool))
 
 
 @given(st.floats(0.5, 3.0), st.floats(0.3, 5.0))

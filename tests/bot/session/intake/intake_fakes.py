@@ -22,7 +22,7 @@ class RecordingRunner:
     def wake(self, session: str) -> None:
         self.woken.append(session)
 
-    def tell(self, thread: Thread, user: str, key: str) -> None:
+    def send_ephemeral(self, thread: Thread, user: str, key: str) -> None:
         self.told.append((thread, user, key))
 
     def show_working(self, thread: Thread) -> None:

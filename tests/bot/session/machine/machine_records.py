@@ -12,7 +12,7 @@ from bot.session.machine.effects import (
     SetCall,
     StartAttempt,
 )
-from bot.session.machine.events import Happened, Item, Said
+from bot.session.machine.events import Item, WaitingMessage, WaitingOutcome
 from storage.records import CallState
 from tools.call_review import ReviewedCall
 
@@ -175,17 +175,17 @@ class Inbox:
         taken = [i for i in self.items() if i.id in ids]
         assert len(taken) == len(ids), "took what does not wait"
         for place, item in self.waiting:
-            if isinstance(item, Said) and item.id not in ids:
-                later = [i for p, i in self.waiting if p > place and i.id in ids and isinstance(i, Said)]
+            if isinstance(item, WaitingMessage) and item.id not in ids:
+                later = [i for p, i in self.waiting if p > place and i.id in ids and isinstance(i, WaitingMessage)]
                 assert all(i.user != item.user for i in later), f"{item.user}'s older message is left behind"
-        said = [i.id for i in taken if isinstance(i, Said)]
+        said = [i.id for i in taken if isinstance(i, WaitingMessage)]
         assert [i for i in ids if i in said] == said, "out of order"
         self.waiting = [w for w in self.waiting if w[1].id not in ids]
         self.taken.update(ids)
         return taken
 
     def opens(self) -> bool:
-        return any(i.opens if isinstance(i, Said) else not i.quiet for i in self.items())
+        return any(i.opens if isinstance(i, WaitingMessage) else not i.quiet for i in self.items())
 
     def joins(self, requester: str) -> bool:
-        return any(isinstance(i, Happened) or (i.opens and i.user == requester) for i in self.items())
+        return any(isinstance(i, WaitingOutcome) or (i.opens and i.user == requester) for i in self.items())

@@ -30,15 +30,15 @@ from bot.session.machine.effects import (
 from bot.session.machine.events import (
     Decided,
     Event,
-    Happened,
     InboxTaken,
     Item,
     ModelFailed,
     Replied,
     Resumed,
-    Said,
     Stopped,
     ToolFinished,
+    WaitingMessage,
+    WaitingOutcome,
 )
 from bot.session.machine.state_table import ROWS
 from bot.session.machine.transition import at_rest, transition
@@ -164,7 +164,9 @@ class World:
     def _read_inbox(self) -> tuple[Item, ...]:
         """Return what waits; an outcome is read with the steps that its turn has used by now."""
         items = self.inbox.items()
-        return tuple(replace(i, steps_used=self.turns[i.turn].steps) if isinstance(i, Happened) else i for i in items)
+        return tuple(
+            replace(i, steps_used=self.turns[i.turn].steps) if isinstance(i, WaitingOutcome) else i for i in items
+        )
 
     def _foresee(self, event: Event, fits: bool) -> None:
         """Note what the event means for the world before the machine's effects arrive."""
@@ -258,7 +260,7 @@ class World:
         turn = self.turns[effect.turn]
         self.clock += 1
         number = self.inbox.next_id()
-        happened = Happened(
+        happened = WaitingOutcome(
             number, effect.call, effect.turn, turn.requester, turn.steps, effect.result, quiet=effect.quiet
         )
         self.inbox.put(self.clock, happened)
@@ -268,10 +270,10 @@ class World:
         assert effect.turn == self.session.turn
         assert not self.closed, "a closed session takes nothing"
         taken = self.inbox.take(effect.ids)
-        said = [i.ts for i in taken if isinstance(i, Said)]
+        said = [i.ts for i in taken if isinstance(i, WaitingMessage)]
         assert [e.source_ts for e in self.appended if e.role == "user"] == said
         results = [e.content["text"] for e in self.appended if e.content.get("name") == "approval_result"]
-        assert results == [i.result for i in taken if isinstance(i, Happened)]
+        assert results == [i.result for i in taken if isinstance(i, WaitingOutcome)]
 
     def _act(self, effect: Effect) -> None:
         match effect:

@@ -11,10 +11,10 @@ from bot.session.machine.events import (
     Proposed,
     Replied,
     Resumed,
-    Said,
     Stopped,
     ToolFinished,
     Verdict,
+    WaitingMessage,
 )
 from bot.session.machine.transition import at_rest
 from storage.records import ApprovalRule, CallState
@@ -74,7 +74,7 @@ def say(world: World, pick: Pick) -> None:
 def edit(world: World, pick: Pick) -> None:
     """An edit of the message being answered arrives as the requester's words."""
     put(world, world.session.requester, True, edited=True)
-    world.counts["edits arriving as Said"] += 1
+    world.counts["edits arriving as WaitingMessage"] += 1
     arrive(world)
 
 
@@ -83,7 +83,7 @@ def put(world: World, user: str, opens: bool, late: int = 0, edited: bool = Fals
     place = max(0.5, world.clock - late - 0.5) if late else world.clock
     number = world.inbox.next_id()
     content = {"text": f"words {number}", "user": user, "edited": edited}
-    world.inbox.put(place, Said(number, user, f"ts{number}", content, opens))
+    world.inbox.put(place, WaitingMessage(number, user, f"ts{number}", content, opens))
 
 
 def reply(world: World, pick: Pick) -> None:

@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 from bot.session.machine.effects import Append, AskModel, Effect, TakeInbox
-from bot.session.machine.events import Event, Happened, InboxTaken, Item, Proposed, Replied, Said
+from bot.session.machine.events import Event, InboxTaken, Item, Proposed, Replied, WaitingMessage, WaitingOutcome
 from bot.session.machine.transition import transition
 from storage.records import ApprovalRule, CallState, Decision, Session, Thread
 from tools.call_outcome import CallOutcome
@@ -16,14 +16,14 @@ DONE = CallOutcome(CallState.SUCCEEDED, "it worked")
 Step = tuple[Session, tuple[Effect, ...]]
 
 
-def said(number: int, user: str = "UANN", *, opens: bool = True) -> Said:
-    return Said(number, user, f"{number}.0", {"text": f"words {number}", "user": user}, opens)
+def said(number: int, user: str = "UANN", *, opens: bool = True) -> WaitingMessage:
+    return WaitingMessage(number, user, f"{number}.0", {"text": f"words {number}", "user": user}, opens)
 
 
 def happened(
     number: int, call: str, turn: int = 1, user: str = "UANN", *, steps: int = 1, quiet: bool = False
-) -> Happened:
-    return Happened(number, call, turn, user, steps, f"what became of {call}", quiet)
+) -> WaitingOutcome:
+    return WaitingOutcome(number, call, turn, user, steps, f"what became of {call}", quiet)
 
 
 def call(name: str, decision: Decision = "allow", *, repeatable: bool = False, refusal: str | None = None) -> Proposed:

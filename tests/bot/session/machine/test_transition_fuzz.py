@@ -22,7 +22,7 @@ REACH = {
     "stops at work": 1_500,
     "stops while parked": 300,
     "stops with two open approvals": 400,
-    "edits arriving as Said": 1_500,
+    "edits arriving as WaitingMessage": 1_500,
     "messages joined as steering": 1_200,
     "turns opened while a step was parked": 2_000,
     "turns continued by an outcome": 400,

@@ -18,6 +18,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.slack_errors import TOKEN_REFUSED, UNCERTAIN
 from tools.context import ChatError
 
 Args = dict[str, Any]
@@ -25,10 +26,6 @@ Result = TypeVar("Result")
 
 TIMEOUT = aiohttp.ClientTimeout(total=20, connect=5, sock_connect=5, sock_read=15)
 NOT_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-# Of these Slack says that the call may have had a part of its effect (error lists of the chat methods).
-UNCERTAIN = frozenset({"internal_error", "fatal_error"})
-# The token is not valid, for any method (Slack: errors common to all methods).
-TOKEN_REFUSED = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"})
 READ_RETRIES = 2
 RATE_LIMIT_TRIES = 6
 DEFAULT_RETRY_AFTER = 5.0

@@ -2,6 +2,10 @@
 
 from tools.context import ChatError
 
+# Of these Slack says that the call may have had a part of its effect (error lists of the chat methods).
+UNCERTAIN = frozenset({"internal_error", "fatal_error"})
+# The token is not valid, for any method (Slack: errors common to all methods).
+TOKEN_REFUSED = frozenset({"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"})
 # chat.startStream: no stream in this channel, for this person, or in this workspace at all.
 NO_STREAM_HERE = frozenset({
     "method_not_supported_for_channel_type", "channel_type_not_supported", "missing_recipient_user_id",

@@ -20,15 +20,15 @@ from bot.model.openai_client import OpenAIModel
 from bot.ops.http_endpoints import HttpEndpoints, can_grow
 from bot.ops.instance_lock import FolderError, InstanceLock, make_folder
 from bot.ops.metrics import Metrics, StoredCounts
-from bot.session.engine.runner import Runner
+from bot.session.engine.actor_pool import Runner
+from bot.session.engine_services import EngineRules, Services
 from bot.session.hermes_commands import HermesCommands
 from bot.session.intake import approval_clicks
 from bot.session.intake.approval_clicks import ApprovalClicks
-from bot.session.intake.command_intake import CommandIntake
 from bot.session.intake.event_intake import EventIntake
+from bot.session.intake.slash_command_intake import CommandIntake
 from bot.session.lookups.people_lookup import PeopleLookup
-from bot.session.model_call.prompt import prompt_version
-from bot.session.services import EngineRules, Services
+from bot.session.model_call.prompt_builder import prompt_version
 from bot.slack.rate_limited_client import bot_token_problem
 from bot.slack.render.block_kit import command_response
 from bot.slack.slack_chat import SlackChat
@@ -38,8 +38,8 @@ from storage import approvals, inbox, memories
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
-from tools.call_executor import Executor
-from tools.context import ChatError, Clock
+from tools.retrying_executor import Executor
+from tools.tool_context import ChatError, Clock
 from tools.tool_definition import Tool
 from tools.tool_registry import Registry
 

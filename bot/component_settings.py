@@ -4,11 +4,11 @@ from bot.config.schema import Config
 from bot.memory.memory_tools import memory_tools
 from bot.model.openai_client import ModelSettings
 from bot.session.access import Access
+from bot.session.engine_services import EngineSettings
 from bot.session.people_cache import PeopleCache
-from bot.session.services import EngineSettings
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from tools.builtins import BUILT_INS
-from tools.context import Clock
+from tools.tool_context import Clock
 from tools.tool_definition import Tool
 from tools.tool_policy import Limits, Policy, ToolRule
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.schema import Config
 from bot.config.yaml_file import variables
-from tools.mcp.server_settings import McpSettings, McpSettingsError, UnknownServerError, load_settings
+from tools.mcp.mcp_settings import McpSettings, McpSettingsError, UnknownServerError, load_settings
 
 __all__ = ["McpSettings", "UnknownServerError"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from storage.records import Approval, Thread
-from tools.context import ModelCall, Posted, ToolChat
+from tools.tool_context import ModelCall, Posted, ToolChat
 
 TaskStatus = Literal["in_progress", "complete", "error"]
 SessionStatus = Literal["processing", "active", "suspended", "closed"]

@@ -11,9 +11,8 @@ from slack_bolt.response import BoltResponse
 from bot.memory.memory_commands import ACTIONS
 from bot.ports import Click, CommandAnswer
 from bot.session.intake.approval_clicks import ApprovalClicks, CardButton
-from bot.session.intake.command_intake import CommandIntake
 from bot.session.intake.event_intake import EventIntake
-from bot.texts import both
+from bot.session.intake.slash_command_intake import CommandIntake, not_stored_answer
 from handlers.slack_events import Body, EventMiddleware, mapping_of, text_of
 from storage.database import StorageError
 from storage.records import Thread
@@ -122,7 +121,7 @@ class Buttons:
 def _not_stored(error: StorageError) -> CommandAnswer:
     """Return the answer to a click or command that could not be stored."""
     log.error("click or command not stored", extra={"reason": str(error)})
-    return CommandAnswer(both("command.failed"))
+    return not_stored_answer()
 
 
 def parse_click(body: Body) -> Click | None:

@@ -17,8 +17,8 @@ PACKAGES = ("bot", "handlers", "tools", "storage")
 FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
     "imports point down": [
         ("storage/inbox.py", "tools.tool_policy"),
-        ("tools/call_outcome.py", "bot.session.model_call.prompt"),
-        ("bot/memory/search_terms.py", "bot.session.engine.runner"),
+        ("tools/call_outcome.py", "bot.session.model_call.prompt_builder"),
+        ("bot/memory/search_terms.py", "bot.session.engine.actor_pool"),
         ("bot/session/tool_calls/approval_cards.py", "handlers.slack_events"),
         ("bot/slack/render/slack_text.py", "handlers.slack_interactions"),
     ],
@@ -26,17 +26,20 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
         ("tools/tool_registry.py", "bot.texts"),
         ("storage/inbox.py", "bot.config.schema"),
     ],
+    "only bot says texts to people": [("handlers/slack_events.py", "bot.texts")],
     "bot": [("bot/config/yaml_file.py", "bot.ports"), ("bot/ports.py", "bot.memory.recall")],
     "bot.session": [
         ("bot/session/machine/events.py", "bot.session.access"),
-        ("bot/session/replies/turn_reply.py", "bot.session.engine.actor"),
-        ("bot/session/engine/runner.py", "bot.session.intake.event_intake"),
+        ("bot/session/replies/turn_reply.py", "bot.session.engine.session_actor"),
+        ("bot/session/engine/actor_pool.py", "bot.session.intake.event_intake"),
     ],
     "storage": [("storage/records.py", "storage.tables")],
-    "tools.mcp is loaded only where MCP servers are configured": [("tools/call_executor.py", "tools.mcp.server_tools")],
+    "tools.mcp is loaded only where MCP servers are configured": [
+        ("tools/retrying_executor.py", "tools.mcp.server_tools")
+    ],
     "decisions are pure": [
         ("bot/session/machine/transition.py", "asyncio"),
-        ("bot/session/model_call/prompt.py", "aiohttp"),
+        ("bot/session/model_call/prompt_builder.py", "aiohttp"),
         ("bot/model/stream_parser.py", "asyncio"),
         ("bot/slack/render/split_markdown.py", "aiohttp"),
         ("bot/session/access.py", "slack_sdk"),
@@ -60,8 +63,8 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
         ("bot/session/model_call/model_request.py", "openai"),
         ("bot/cli/doctor.py", "openai"),
     ],
-    "mcp lives in tools.mcp": [("tools/call_review.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
-    "apscheduler lives in bot.jobs": [("bot/memory/memory_maintenance.py", "apscheduler")],
+    "mcp lives in tools.mcp": [("tools/proposed_call_checks.py", "mcp"), ("bot/mcp_servers.py", "mcp")],
+    "apscheduler lives in bot.jobs": [("bot/memory/memory_merge_and_prune.py", "apscheduler")],
     "bot.simulator": [
         ("bot/simulator/events/event_publisher.py", "bot.simulator.people.visible_messages"),
         ("bot/simulator/api/chat_methods.py", "bot.simulator.test_api.control_api"),
@@ -70,7 +73,7 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
         ("bot/simulator/test_api/control_api.py", "bot.ports"),
         ("bot/simulator/test_api/change_feed.py", "storage.records"),
     ],
-    "no import cycles among siblings": [("tools/context.py", "tools.call_review")],
+    "no import cycles among siblings": [("tools/tool_context.py", "tools.proposed_call_checks")],
 }
 
 

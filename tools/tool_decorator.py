@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from storage.records import Decision, Effect
-from tools.context import ToolContext
+from tools.tool_context import ToolContext
 from tools.tool_definition import TOOL_NAME, Tool, ToolError
 
 _DESCRIBED = re.compile(r"^(?P<name>\w+)\s*(?:\([^)]*\))?:\s+(?P<text>\S.*)$")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storage.records import Decision, Effect
-from tools.context import ToolContext
+from tools.tool_context import ToolContext
 
 TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")  # the function names that Chat Completions accepts
 

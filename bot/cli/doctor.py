@@ -27,7 +27,7 @@ from handlers.socket_connection import SocketError, check_app_token
 from storage.database import Database, StorageError
 from storage.migrate import HEAD, revision
 from storage.sqlite import sqlite_path
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 CHECK_SECONDS = 60.0
 MIN_FREE_BYTES = 100 * 1024 * 1024

@@ -14,7 +14,7 @@ from bot.cli.signals import run_unless_stopped, run_until_signal
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
 from bot.mcp_servers import UnknownServerError, server_problems, server_settings
-from bot.ops import logs
+from bot.ops import json_logging
 from bot.ops.instance_lock import FolderError, InstanceLock, LockedError
 from storage.database import Database, StorageError
 from storage.migrate import HEAD, migrate
@@ -95,7 +95,7 @@ def _dev(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(_: argparse.Namespace) -> int:
-    logs.set_up("ERROR", [])
+    json_logging.set_up("ERROR", [])
     return asyncio.run(doctor.examine(print))
 
 
@@ -144,7 +144,7 @@ async def serve(config: Config, stop: asyncio.Event) -> int:
 def _load(*, dev: bool = False, required: bool = True) -> Config:
     """Load the configuration, and set up a log that hides its secrets."""
     config = load(dev=dev, required=required, check_servers=server_problems)
-    logs.set_up(config.log_level, secrets(config))
+    json_logging.set_up(config.log_level, secrets(config))
     return config
 
 

@@ -1,7 +1,7 @@
 """What `hermes mcp list` and `hermes mcp check` print."""
 
 from bot.mcp_servers import check_servers
-from tools.mcp.server_settings import McpSettings
+from tools.mcp.mcp_settings import McpSettings
 
 NO_SERVERS = "no MCP servers are configured; set mcp_servers in hermes.yaml (see config/mcp.example.json)"
 

@@ -7,10 +7,10 @@ from typing import Any
 from bot.config.crontab import parse, zone_of
 from bot.config.schema import JobsConfig, MemoryConfig
 from bot.jobs.scheduler import Report, ScheduledJob, Stopping
-from bot.memory import memory_maintenance
+from bot.memory import memory_merge_and_prune
 from storage import memories
 from storage.database import Database, Tx
-from tools.context import Clock
+from tools.tool_context import Clock
 
 log = logging.getLogger(__name__)
 Batch = Callable[[Tx, str, str], int]  # changes one batch of memories of (team, owner) and returns how many
@@ -27,7 +27,7 @@ def memory_jobs(db: Database, jobs: JobsConfig, memory: MemoryConfig, now: Clock
 
 async def consolidate(db: Database, stopping: Stopping) -> Report:
     """Merge each person's exact duplicates."""
-    return await _for_each_person(db, {"merged": memory_maintenance.consolidate}, stopping)
+    return await _for_each_person(db, {"merged": memory_merge_and_prune.consolidate}, stopping)
 
 
 async def prune(db: Database, memory: MemoryConfig, now: float, stopping: Stopping) -> Report:
@@ -35,10 +35,10 @@ async def prune(db: Database, memory: MemoryConfig, now: float, stopping: Stoppi
 
     def delete(tx: Tx, team: str, owner: str) -> int:
         days = memory.retention_days
-        return 0 if days is None else memory_maintenance.delete(tx, team, owner, now, days)
+        return 0 if days is None else memory_merge_and_prune.delete(tx, team, owner, now, days)
 
     def archive(tx: Tx, team: str, owner: str) -> int:
-        return memory_maintenance.archive(tx, team, owner, now, memory.archive_after_days)
+        return memory_merge_and_prune.archive(tx, team, owner, now, memory.archive_after_days)
 
     return await _for_each_person(db, {"deleted": delete, "archived": archive}, stopping)
 

@@ -18,7 +18,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.config.crontab import Crontab
 from storage import job_runs
 from storage.database import Database
-from tools.context import Clock
+from tools.tool_context import Clock
 
 log = logging.getLogger(__name__)
 

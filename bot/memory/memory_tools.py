@@ -11,7 +11,7 @@ from bot.memory.recall import recall as recall_best
 from storage.database import Tx
 from storage.memories import record_use
 from storage.records import Memory, Person, Place
-from tools.context import ToolContext
+from tools.tool_context import ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import Tool, ToolError
 

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.context import ModelCall
 from tools.text_cleanup import storable
+from tools.tool_context import ModelCall
 
 NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_NAME = 64  # OpenAI API reference, "Create chat completion": function name

@@ -1,17 +1,15 @@
 """Who may use Hermes, and which messages it answers. Pure."""
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from storage.records import Incoming, Person
-from tools.slack_markup import USER, mentions, without_leading_mention
+from tools.slack_markup import USER, mentions
 
 FollowUps = Literal["auto", "all", "mention"]
 Decision = Literal["granted", "refused", "unknown"]
 PROFILE_SECONDS = 24 * 3600.0  # how long a cached person or place is used
-COMMAND = re.compile(r"[!！](stop|new|status|memory|help|tools)\b\s*(.*)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,3 @@ def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, au
     if mode == "mention" or authors is None or USER.search(text):
         return False  # a message that mentions somebody is for them
     return set(authors) <= {author}
-
-
-def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
-    """Return the word and the rest of a `!command`, which may follow a mention; None if it is not one."""
-    found = COMMAND.match(without_leading_mention(text, bot_user).strip())
-    return None if found is None else (found[1].lower(), found[2])

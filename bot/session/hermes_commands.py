@@ -1,17 +1,27 @@
 """Answers to `/hermes …` and to the `!commands` of a thread, each in one transaction."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bot.memory import memory_commands
 from bot.ports import CommandAnswer
 from bot.session.machine.transition import at_rest
-from bot.session.workspace import Workspace, local_time
+from bot.session.slack_workspace import Workspace, local_time
 from bot.texts import chinese, say
 from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import InboxRow, Person, Place, Session
+from tools.slack_markup import without_leading_mention
 from tools.tool_registry import Registry, ToolRow
+
+COMMAND = re.compile(r"[!！](stop|new|status|memory|help|tools)\b\s*(.*)", re.DOTALL | re.IGNORECASE)
+
+
+def parse_command(text: str, bot_user: str) -> tuple[str, str] | None:
+    """Return the word and the rest of a `!command`, which may follow a mention; None if it is not one."""
+    found = COMMAND.match(without_leading_mention(text, bot_user).strip())
+    return None if found is None else (found[1].lower(), found[2])
 
 
 @dataclass(frozen=True, slots=True)

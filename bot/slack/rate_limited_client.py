@@ -19,7 +19,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.slack_errors import TOKEN_REFUSED, UNCERTAIN
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 Args = dict[str, Any]
 Result = TypeVar("Result")

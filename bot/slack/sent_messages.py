@@ -9,7 +9,7 @@ from typing import Any
 from bot.slack.rate_limited_client import Args, Identity, SlackClient, with_retries
 from bot.slack.slack_errors import is_lost
 from storage.records import Thread
-from tools.context import ChatError, Posted
+from tools.tool_context import ChatError, Posted
 
 EVENT_TYPE = "hermes_delivery"
 PAGE_SIZE = 200

@@ -9,7 +9,7 @@ from bot.ports import SessionStatus
 from bot.slack.rate_limited_client import KeyedLocks, SlackClient, with_retries
 from bot.slack.slack_errors import UNSUPPORTED, UNSUPPORTED_HERE, is_transient
 from storage.records import Thread
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 MAX_RECORDED = 2_000
 RETRY_SECONDS = 0.5  # without a retry, the old status would be shown until the next change

@@ -12,13 +12,13 @@ from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.slack.render.split_markdown import split
 from bot.slack.reply.live_reply import LiveReply
 from bot.slack.reply.reply_content import Item, TaskCard, as_chunks, end_note
-from bot.slack.reply.reply_context import ReplyContext, ReplyTiming
+from bot.slack.reply.reply_services import ReplyContext, ReplyTiming
 from bot.slack.sent_messages import SentMessages, as_posted
 from bot.slack.session_status import SessionStatuses
 from bot.slack.slack_errors import ENDED, STOPPED, is_lost, is_transient
 from storage.records import Person, Place, PlaceKind, Thread
-from tools.context import ChatError, Clock, Posted
 from tools.text_cleanup import storable
+from tools.tool_context import ChatError, Clock, Posted
 
 SLACK_API_URL = "https://slack.com/api/"
 

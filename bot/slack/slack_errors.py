@@ -1,6 +1,6 @@
 """What Slack's error codes mean for a call (Slack: error lists of the chat methods)."""
 
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 # Of these Slack says that the call may have had a part of its effect (error lists of the chat methods).
 UNCERTAIN = frozenset({"internal_error", "fatal_error"})

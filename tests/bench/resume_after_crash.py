@@ -13,11 +13,11 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.app import Hermes
-from bot.session.engine.runner import Runner
-from bot.session.engine.transaction import advance
+from bot.session.engine.actor_pool import Runner
+from bot.session.engine.session_transaction import advance
+from bot.session.engine_services import EngineRules
 from bot.session.intake.event_intake import store_event
 from bot.session.machine.events import Replied
-from bot.session.services import EngineRules
 from bot.slack.slack_chat import SlackChat
 from storage import deliveries, people_and_places
 from storage.database import Tx

@@ -6,7 +6,7 @@ import logging
 import aiohttp
 import pytest
 
-from bot.ops.logs import JsonLines
+from bot.ops.json_logging import JsonLines
 from tests.e2e.conftest import Start
 from tests.e2e.slack_with_hermes import ANA, GENERAL, SlackWithHermes
 from tests.fakes.mcp_test_hub import minimal_server

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.waiting import until
-from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.health_and_tool_list import ConnectionTiming
+from tools.mcp.mcp_settings import load_settings
 from tools.mcp.server_hub import ServerHub, ServerStatus
-from tools.mcp.server_settings import load_settings
 from tools.tool_definition import Tool
 
 HERE = Path(__file__).parent

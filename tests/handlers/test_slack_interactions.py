@@ -8,7 +8,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from bot.ports import Click
-from bot.session.intake.command_intake import CommandIntake
+from bot.session.intake.slash_command_intake import CommandIntake
 from handlers.slack_interactions import Buttons, SlashCommands, register
 
 WHO: dict[str, Any] = {"user": {"id": "U1", "team_id": "T1"}, "team": {"id": "T1"}, "token": "x", "trigger_id": "1"}

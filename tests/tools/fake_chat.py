@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.records import Person, Place, Thread
-from tools.context import ChatError, Posted, ToolContext
+from tools.tool_context import ChatError, Posted, ToolContext
 
 
 class FakeChat:

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from storage.records import ToolCall
-from tools.call_review import arguments_hash
-from tools.context import ModelCall, ToolContext
+from tools.proposed_call_checks import arguments_hash
+from tools.tool_context import ModelCall, ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import Tool
 

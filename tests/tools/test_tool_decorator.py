@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, Field, field_validator
 
-from tools.context import ToolContext
+from tools.tool_context import ToolContext
 from tools.tool_decorator import DeclarationError, tool
 from tools.tool_definition import ToolError
 

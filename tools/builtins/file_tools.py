@@ -10,8 +10,8 @@ from pydantic import Field
 
 from tools.builtins import confined_paths
 from tools.builtins.file_search import Search, is_binary, lines_of
-from tools.context import ToolContext
 from tools.text_cleanup import brief
+from tools.tool_context import ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from storage.records import Thread
-from tools.context import ChatError, Posted, ToolContext
 from tools.slack_markup import mentioned_users, readable
 from tools.text_cleanup import brief
+from tools.tool_context import ChatError, Posted, ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
 

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import Field
 
-from tools.context import ToolContext
 from tools.text_cleanup import brief
+from tools.tool_context import ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
 

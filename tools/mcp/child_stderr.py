@@ -6,8 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable
 
+from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.process_guard import GREETING
-from tools.mcp.secret_redaction import Redactor
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import mcp.types as t
 
-from tools.mcp.secret_redaction import Redactor
+from tools.mcp.mcp_secret_redaction import Redactor
 from tools.tool_definition import ToolError
 
 MAX_BYTES = 8 << 20  # the largest result; a larger one is refused while it arrives (HTTP) or afterwards (stdio)

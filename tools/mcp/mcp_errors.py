@@ -5,8 +5,8 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from tools.mcp.content_blocks import TOO_LARGE, too_large
-from tools.mcp.secret_redaction import Redactor
-from tools.mcp.server_settings import ServerSettings
+from tools.mcp.mcp_secret_redaction import Redactor
+from tools.mcp.mcp_settings import ServerSettings
 from tools.mcp.transports import TransportReport
 from tools.tool_definition import ToolError
 

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import dataclass, replace
 
+from tools.mcp.mcp_settings import McpSettings, UnknownServerError
 from tools.mcp.server_hub import ServerHub, ServerStatus
-from tools.mcp.server_settings import McpSettings, UnknownServerError
 from tools.tool_definition import Tool
 
 

@@ -10,11 +10,11 @@ import mcp.types as t
 from mcp import Client, MCPError
 
 from tools.backoff import first_completed
-from tools.mcp.connection_monitor import ConnectionMonitor, ConnectionTiming
 from tools.mcp.content_blocks import read_result
+from tools.mcp.health_and_tool_list import ConnectionMonitor, ConnectionTiming
 from tools.mcp.mcp_errors import CONNECTION_CLOSED, call_error, connection_lost, connection_problem, leaf, session_gone
-from tools.mcp.secret_redaction import Redactor
-from tools.mcp.server_settings import ServerSettings
+from tools.mcp.mcp_secret_redaction import Redactor
+from tools.mcp.mcp_settings import ServerSettings
 from tools.mcp.server_tools import OfferedTools, ServerTools
 from tools.mcp.transports import TransportOpener, TransportReport, open_transport
 from tools.tool_definition import ToolError

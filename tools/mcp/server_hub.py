@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.health_and_tool_list import ConnectionTiming
+from tools.mcp.mcp_settings import McpSettings, ServerSettings
 from tools.mcp.server_connection import ServerConnection
-from tools.mcp.server_settings import McpSettings, ServerSettings
 from tools.mcp.server_tools import OfferedTools, ServerTools
 from tools.mcp.transports import TransportOpener, open_transport
 from tools.tool_definition import Tool

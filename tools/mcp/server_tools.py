@@ -11,8 +11,8 @@ from typing import Any
 import mcp.types as t
 
 from storage.records import Effect
-from tools.mcp.secret_redaction import Redactor
-from tools.mcp.server_settings import ServerSettings
+from tools.mcp.mcp_secret_redaction import Redactor
+from tools.mcp.mcp_settings import ServerSettings
 from tools.tool_definition import Tool
 
 MAX_NAME = 64

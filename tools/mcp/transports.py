@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tools.mcp import process_guard
 from tools.mcp.child_stderr import StderrPipe
 from tools.mcp.content_blocks import MAX_BYTES, TOO_LARGE
-from tools.mcp.secret_redaction import Redactor
-from tools.mcp.server_settings import ServerSettings
+from tools.mcp.mcp_secret_redaction import Redactor
+from tools.mcp.mcp_settings import ServerSettings
 
 IDLE_READ_S = 300.0  # an HTTP stream without a byte for this long is closed and opened again
 STDERR_END_S = 0.5  # wait for the last lines of a child

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.memory import recall
+from bot.session.engine_services import EngineRules
 from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
 from bot.session.machine.events import Event
 from bot.session.machine.transition import transition
 from bot.session.model_call.model_request import RequestData
 from bot.session.replies.turn_reply import add_pending_reply
-from bot.session.services import EngineRules
 from bot.session.token_estimate import PER_MESSAGE, count
 from bot.session.tool_calls.run_tool_call import PreparedCall
 from storage import approvals, deliveries, inbox, journal, ledger, memories, sessions, transcripts, turns

@@ -3,9 +3,9 @@
 from typing import Literal, NamedTuple
 
 from bot.ports import Click
-from bot.session.engine.runner import Runner
+from bot.session.engine.actor_pool import Runner
 from bot.session.lookups.people_lookup import PeopleLookup
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage import approvals, inbox, journal, ledger, sessions
 from storage.database import Database, Tx
 from storage.records import Approval, ApprovalRule

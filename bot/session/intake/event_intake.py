@@ -5,10 +5,11 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.session.access import is_addressed, is_follow_up, parse_command
-from bot.session.engine.runner import Runner
+from bot.session.access import is_addressed, is_follow_up
+from bot.session.engine.actor_pool import Runner
+from bot.session.hermes_commands import parse_command
 from bot.session.machine.transition import is_unsettled
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage import inbox, sessions
 from storage.database import Database, StorageError, Tx
 from storage.records import InboxRow, Incoming, Phase, Session, Thread

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from bot.ports import Chat
 from bot.session.lookups.thread_history import read_history, store_history
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage import inbox, sessions
 from storage.database import Database, Tx
 from storage.records import Person, Place, Session
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 10.0

@@ -8,7 +8,7 @@ from bot.ports import Chat
 from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import Session
-from tools.context import ChatError, Posted
+from tools.tool_context import ChatError, Posted
 
 log = logging.getLogger(__name__)
 EARLIER_MESSAGES = 50

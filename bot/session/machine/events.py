@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tools.call_outcome import CallOutcome, failed, ok
-from tools.call_review import ReviewedCall
+from tools.proposed_call_checks import ReviewedCall
 
 
 @dataclass(frozen=True, slots=True)

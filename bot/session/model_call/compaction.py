@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.ports import Model, ModelError, ModelRequest
-from bot.session.model_call.prompt import private_results
+from bot.session.model_call.prompt_builder import private_results
 from bot.session.token_estimate import count
 from storage.records import Entry
 from tools.lenient_json import RepairError, repair_json
@@ -26,6 +26,23 @@ INSTRUCTION = (
 MAX_ITEM = 300  # characters
 MAX_ITEMS = 40  # of one list
 MAX_MESSAGE = 4_000  # characters
+
+
+def last_entry_to_compact(entries: Sequence[Entry], keep_tokens: float, keep_turns: int) -> int:
+    """Return the number of the last entry to summarize, 0 for none. The rest fits `keep_tokens` and starts a turn.
+
+    At least `keep_turns` turns stay verbatim if they fit; the newest turn always does. The cut is before a user entry,
+    so no call is separated from its result.
+    """
+    starts = [n for n, e in enumerate(entries) if n > 0 and e.role == "user" and entries[n - 1].role != "user"]
+    if not starts:
+        return 0
+    fitting = [n for n in starts if sum(e.tokens for e in entries[n:]) <= keep_tokens]
+    at = fitting[0] if fitting else starts[-1]
+    wanted = starts[-keep_turns] if len(starts) >= keep_turns else starts[0]
+    if sum(e.tokens for e in entries[wanted:]) <= keep_tokens:
+        at = min(at, wanted)
+    return entries[at - 1].seq
 
 
 async def summarize(

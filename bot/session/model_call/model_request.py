@@ -8,20 +8,20 @@ from typing import Any
 
 from bot.memory import recall
 from bot.ports import ModelError, ModelReply, ModelRequest, Reply
+from bot.session.engine_services import Services
 from bot.session.machine.effects import AskModel
 from bot.session.machine.events import RESULTS, ModelFailed, Proposed, Replied
-from bot.session.model_call import compaction, prompt, session_fields
+from bot.session.model_call import compaction, prompt_builder, session_fields
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Services
 from bot.session.token_estimate import calibrate, count
 from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.call_outcome import is_failure
-from tools.call_review import review
-from tools.context import ModelCall
 from tools.lenient_json import is_valid_json
+from tools.proposed_call_checks import review
+from tools.tool_context import ModelCall
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full
@@ -91,7 +91,7 @@ async def request_reply(
 async def _send(services: Services, data: RequestData, action: AskModel, sink: Reply) -> Replied | ModelFailed:
     turn, step, is_last = action.turn, action.step, action.number >= services.settings.max_steps
     started = services.now()
-    system = prompt.system_prompt(services.settings.system_prompt, services.missing())
+    system = prompt_builder.system_prompt(services.settings.system_prompt, services.missing())
     tools = services.registry.schemas()
     request = ModelRequest(_messages(system, data), tools, tool_choice="none" if is_last and tools else "auto")
     reply = await services.model.ask(request, sink)
@@ -116,10 +116,12 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
     summary = data.context["summary"] or {}
     fields = session_fields.fields_text(data.context["fields"])
-    system += prompt.conversation_notes(compaction.summary_text(summary), fields)
-    note = prompt.turn_note(data.person, data.place, data.memories, data.turn.started)
+    system += prompt_builder.conversation_notes(compaction.summary_text(summary), fields)
+    note = prompt_builder.turn_note(data.person, data.place, data.memories, data.turn.started)
     shortened, direct = int(summary.get("shed", 0)), data.session.kind == "im"
-    return prompt.build_messages(system, data.entries, data.turn.number, note, shortened=shortened, direct=direct)
+    return prompt_builder.build_messages(
+        system, data.entries, data.turn.number, note, shortened=shortened, direct=direct
+    )
 
 
 def _truncation(reply: ModelReply) -> str | None:
@@ -146,7 +148,7 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
     scale, session = services.tokens.factor, data.session.id
     summary_tokens = services.settings.history_tokens * SUMMARY_SHARE / scale
     room = max(keep_tokens / scale - summary_tokens, summary_tokens)
-    last = prompt.last_entry_to_compact(data.entries, room, services.settings.keep_turns)
+    last = compaction.last_entry_to_compact(data.entries, room, services.settings.keep_turns)
     if not last:
         return data
     old = [e for e in data.entries if e.seq <= last]
@@ -167,8 +169,8 @@ def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:
             for call in entry.content["calls"]:
                 result = results.get(call["id"], "")
                 if is_failure(result) and result != RESULTS["awaiting"]:
-                    arguments = call.get("raw") or prompt.canonical_json(call["arguments"])
+                    arguments = call.get("raw") or prompt_builder.canonical_json(call["arguments"])
                     failures[call["name"], arguments, result] += 1
     repeated = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
-    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt.canonical_arguments(c.arguments))]
+    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt_builder.canonical_arguments(c.arguments))]
     return any(form in repeated for form in forms)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.ports import ModelError, ModelRequest
-from bot.session.model_call.prompt import private_results
-from bot.session.services import Services
+from bot.session.engine_services import Services
+from bot.session.model_call.prompt_builder import private_results
 from storage import sessions, transcripts
 from storage.database import StorageError, Tx
 from storage.records import Entry

@@ -4,17 +4,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
 from bot.session.replies.notices import deliver_notice, record_failure
 from bot.session.replies.turn_reply import ending_names, ending_text, status_of
-from bot.session.services import Services
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from bot.texts import say
 from storage import approvals, deliveries, ledger, sessions, turns
 from storage.database import Tx
 from storage.records import CallState, Delivery, DeliveryState, Session
-from tools.context import ChatError, Posted
 from tools.slack_markup import letters
+from tools.tool_context import ChatError, Posted
 
 log = logging.getLogger(__name__)
 LOCALES = ("en-US", "zh-CN")  # the earlier process may have written its note in either language

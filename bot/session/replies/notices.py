@@ -4,12 +4,12 @@ import logging
 from collections.abc import Collection
 
 from bot.ports import Button
-from bot.session.services import Services
+from bot.session.engine_services import Services
 from bot.texts import say
 from storage import deliveries
 from storage.database import StorageError
 from storage.records import Delivery, DeliveryState, Thread
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
 MAX_TRIES = 20  # about one a minute

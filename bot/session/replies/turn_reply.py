@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
+from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Services
 from bot.texts import say
 from storage import deliveries
 from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Phase, Session
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
 Kind = Literal["answer", "notice", "whisper"]  # of a delivery; a whisper is an ephemeral message

@@ -3,13 +3,13 @@
 import logging
 
 from bot.ports import ApprovalCard
+from bot.session.engine_services import Services
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Services
 from bot.texts import say
 from storage import approvals, ledger
 from storage.database import Tx
 from storage.records import Approval
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
 # The card, its thread or its channel does not exist (Slack: errors of chat.update and chat.postMessage).

@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.ports import TaskStatus
+from bot.session.engine_services import Services
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
 from bot.session.people_cache import PeopleCache
-from bot.session.services import Services
 from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
 from tools.call_outcome import CallOutcome, failed
-from tools.call_review import refusal_before_run
-from tools.context import ToolContext
+from tools.proposed_call_checks import refusal_before_run
+from tools.tool_context import ToolContext
 from tools.tool_definition import Tool
 
 ShowProgress = Callable[[str, TaskStatus, str | None], None]

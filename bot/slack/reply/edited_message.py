@@ -6,11 +6,11 @@ from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
 from bot.slack.render.block_kit import fallback_text, reply_blocks, stop_button
 from bot.slack.reply.reply_content import Item, ShownContent
-from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.sent_messages import delivery_metadata
 from bot.slack.slack_errors import is_transient
 from bot.texts import say
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 
 class EditedMessage:

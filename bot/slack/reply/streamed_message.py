@@ -8,11 +8,11 @@ from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
 from bot.slack.render.block_kit import fallback_text, reply_blocks
 from bot.slack.reply.reply_content import Item, ShownContent, as_chunks, end_note, task_card_blocks, text_of
-from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.sent_messages import as_posted, delivery_metadata
 from bot.slack.slack_errors import BAD_CONTENT, ENDED, STOPPED, TOO_LONG, is_transient
-from tools.context import ChatError
 from tools.slack_markup import letters
+from tools.tool_context import ChatError
 
 STOP_TRIES = 3
 TAIL = 24  # letters by which the end of a text is recognized in what Slack shows

@@ -16,7 +16,7 @@ from storage.database import Database
 from storage.records import Audience, Memory, Person, Place, Thread
 from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, note, store
 from tests.waiting import until
-from tools.context import ToolContext
+from tools.tool_context import ToolContext
 from tools.tool_definition import ToolError
 from tools.tool_policy import Policy, ToolRule
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.model.tool_call_assembly import MAX_NAME, CallList
-from tools.context import ModelCall
+from tools.tool_context import ModelCall
 
 
 def assembled(*pieces: Any) -> list[tuple[str, str, str]]:

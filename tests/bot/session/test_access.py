@@ -4,15 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.session.access import (
-    PROFILE_SECONDS,
-    Access,
-    check_access,
-    is_addressed,
-    is_follow_up,
-    is_stale,
-    parse_command,
-)
+from bot.session.access import PROFILE_SECONDS, Access, check_access, is_addressed, is_follow_up, is_stale
+from bot.session.hermes_commands import parse_command
 from storage.records import Incoming, Person
 
 NOW = 1_790_000_000.0

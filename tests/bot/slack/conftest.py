@@ -6,7 +6,7 @@ import pytest
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
-from bot.slack.reply.reply_context import ReplyTiming
+from bot.slack.reply.reply_services import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from tests.bot.slack.slack_setup import SlackThread
 

@@ -14,11 +14,11 @@ from bot.simulator.people.visible_messages import VisibleTask
 from bot.simulator.server import Simulator
 from bot.slack.rate_limited_client import Identity, RateLimiter, SlackClient
 from bot.slack.reply.reply_content import SYMBOLS
-from bot.slack.reply.reply_context import ReplyTiming
+from bot.slack.reply.reply_services import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from bot.texts import say
 from tests.bot.slack.slack_setup import SlackThread
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 SEEDS = range(40)
 SPEED = 200  # the limiter's time runs this much faster

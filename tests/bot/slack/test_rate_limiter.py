@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bot.slack.rate_limited_client import PACED_SECONDS, RateLimiter
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 
 class Time:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.bot.slack.slack_setup import SlackThread
 from tests.bot.slack.test_slack_failures import FIRST, WHOLE, assert_complete
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 
 async def test_a_finish_that_failed_may_be_called_again(slack: SlackThread) -> None:

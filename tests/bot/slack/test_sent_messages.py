@@ -3,7 +3,7 @@
 from bot.slack.rate_limited_client import Identity
 from bot.slack.sent_messages import EVENT_TYPE, as_posted
 from tests.bot.slack.slack_setup import SlackThread
-from tools.context import Posted
+from tools.tool_context import Posted
 
 TEXT = "A text that is long enough to be streamed before its end. "
 

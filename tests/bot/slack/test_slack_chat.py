@@ -11,7 +11,7 @@ from bot.slack.rate_limited_client import Identity
 from bot.slack.slack_chat import SlackChat
 from storage.records import Approval, ApprovalRule, Place, Thread
 from tests.bot.slack.slack_setup import SlackThread
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 
 def approval(thread: Thread) -> Approval:

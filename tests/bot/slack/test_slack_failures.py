@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.bot.slack.slack_setup import SlackThread
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 FIRST = "This is the first sentence of the answer, which is long enough to be seen. "
 SECOND = "Here comes the second one, which has as many words as the first one had. "

@@ -11,7 +11,7 @@ from tests.tools.samples import call_of
 from tools.builtins import file_search
 from tools.builtins.file_search import Search
 from tools.builtins.file_tools import list_directory, read_file, search_files, write_file
-from tools.call_executor import Executor
+from tools.retrying_executor import Executor
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
 

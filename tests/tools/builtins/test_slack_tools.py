@@ -8,8 +8,8 @@ from storage.records import CallState, Person, Thread
 from tests.tools.fake_chat import FakeChat, context_for
 from tests.tools.samples import call_of
 from tools.builtins.slack_tools import post_message, read_thread
-from tools.call_executor import Executor
-from tools.context import ChatError, Posted
+from tools.retrying_executor import Executor
+from tools.tool_context import ChatError, Posted
 from tools.tool_definition import ToolError
 from tools.tool_policy import Policy
 

@@ -7,7 +7,7 @@ import mcp.types as t
 import pytest
 
 from tools.mcp.content_blocks import MAX_BYTES, read_result
-from tools.mcp.secret_redaction import Redactor
+from tools.mcp.mcp_secret_redaction import Redactor
 from tools.tool_definition import ToolError
 
 HIDE = Redactor(["topsecret1"])

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from tests.fakes.mcp_test_hub import McpTestHub, free_port, mcp_test_hub
 from tests.waiting import until
-from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.health_and_tool_list import ConnectionTiming
 from tools.tool_definition import ToolError
 
 SERVER = Path(__file__).parents[2] / "fakes" / "sdk_mcp_server.py"

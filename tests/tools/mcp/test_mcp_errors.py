@@ -6,8 +6,8 @@ from mcp import MCPError
 from pydantic import BaseModel, ValidationError
 
 from tools.mcp.mcp_errors import call_error, connection_lost, connection_problem, session_gone
-from tools.mcp.secret_redaction import Redactor
-from tools.mcp.server_settings import ServerSettings
+from tools.mcp.mcp_secret_redaction import Redactor
+from tools.mcp.mcp_settings import ServerSettings
 from tools.mcp.transports import TransportReport
 from tools.tool_definition import ToolError
 

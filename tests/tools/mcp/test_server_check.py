@@ -3,8 +3,8 @@
 import pytest
 
 from tests.fakes.mcp_test_hub import minimal_server
+from tools.mcp.mcp_settings import UnknownServerError, load_settings
 from tools.mcp.server_check import check_servers
-from tools.mcp.server_settings import UnknownServerError, load_settings
 
 TOKEN = "t0psecret-t0psecret"
 SETTINGS = load_settings(

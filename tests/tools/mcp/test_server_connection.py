@@ -10,9 +10,9 @@ import pytest
 
 from tests.fakes.mcp_test_hub import QUICK, McpTestHub, alive, mcp_test_hub, minimal_server, sdk_server
 from tests.waiting import until
-from tools.mcp.connection_monitor import ConnectionTiming
+from tools.mcp.health_and_tool_list import ConnectionTiming
+from tools.mcp.mcp_settings import load_settings
 from tools.mcp.server_hub import ServerHub
-from tools.mcp.server_settings import load_settings
 from tools.tool_definition import Tool, ToolError
 
 SECRET = {"API_TOKEN": "t0psecret-t0psecret"}

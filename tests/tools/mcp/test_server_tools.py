@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.mcp.server_settings import load_settings
+from tools.mcp.mcp_settings import load_settings
 from tools.mcp.server_tools import MAX_DESCRIPTION, ServerTools, effect_of, tool_names, visible_description
 
 SCHEMA = {"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "integer"}}}

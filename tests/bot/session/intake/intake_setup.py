@@ -6,7 +6,7 @@ from typing import Any
 from bot.session.access import Access, FollowUps
 from bot.session.intake.event_intake import StoredEvent, store_event
 from bot.session.people_cache import PeopleCache
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage import inbox, people_and_places, sessions
 from storage.database import Tx
 from storage.records import Incoming, Person, Phase, Session, Thread

@@ -9,11 +9,11 @@ from sqlalchemy import select
 
 from bot.ports import Click
 from bot.session.access import Access
-from bot.session.engine.runner import Runner
+from bot.session.engine.actor_pool import Runner
 from bot.session.intake.approval_clicks import ApprovalClicks, CardButton, ClickResult, expire, record_click, settle
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.people_cache import PeopleCache
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage import approvals, tables
 from storage.database import Database, Tx
 from storage.people_and_places import put_person

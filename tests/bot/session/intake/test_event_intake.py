@@ -6,10 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from bot.session.engine.runner import Runner
+from bot.session.engine.actor_pool import Runner
 from bot.session.intake.event_intake import RECENT, EventIntake, StoredEvent
 from bot.session.people_cache import PeopleCache
-from bot.session.workspace import Workspace
+from bot.session.slack_workspace import Workspace
 from storage.database import Database, StorageError
 from storage.records import Incoming
 from tests.bot.session.intake.intake_fakes import RecordingRunner

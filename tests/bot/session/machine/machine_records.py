@@ -14,7 +14,7 @@ from bot.session.machine.effects import (
 )
 from bot.session.machine.events import Item, WaitingMessage, WaitingOutcome
 from storage.records import CallState
-from tools.call_review import ReviewedCall
+from tools.proposed_call_checks import ReviewedCall
 
 FINAL = {
     CallState.DENIED,

@@ -22,7 +22,7 @@ from tests.bot.session.machine.machine_invariants import check
 from tests.bot.session.machine.machine_simulation import ENDS, QUESTION, World
 from tests.bot.session.machine.session_builders import call
 from tools.call_outcome import CallOutcome
-from tools.call_review import ReviewedCall
+from tools.proposed_call_checks import ReviewedCall
 
 Pick = Callable[[Sequence[Any]], Any]
 Move = Callable[[World, Pick], None]

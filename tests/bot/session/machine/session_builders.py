@@ -7,7 +7,7 @@ from bot.session.machine.events import Event, InboxTaken, Item, Proposed, Replie
 from bot.session.machine.transition import transition
 from storage.records import ApprovalRule, CallState, Decision, Session, Thread
 from tools.call_outcome import CallOutcome
-from tools.call_review import ReviewedCall
+from tools.proposed_call_checks import ReviewedCall
 
 E = TypeVar("E")
 RULE = ApprovalRule(("ULEAD",), 1)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.memory import memory_maintenance
+from bot.memory import memory_merge_and_prune
 from bot.memory.audience import covers, is_visible
-from bot.memory.memory_maintenance import merge_plan
+from bot.memory.memory_merge_and_prune import merge_plan
 from storage import memories
 from storage.database import Database, Tx
 from storage.records import Audience, Memory
@@ -42,11 +42,11 @@ async def test_only_unused_and_ended_memories_are_archived_and_only_untouched_on
     def play(tx: Tx) -> None:
         stored = [keep(tx, replace(m, status=status if i else "active")) for i, m in enumerate(kept)]
         other = keep(tx, note("of another person", BEN, created=0.0, updated=0.0))
-        assert memory_maintenance.archive(tx, "T1", "UANN", NOW, 90) == sum(map(archived, stored))
+        assert memory_merge_and_prune.archive(tx, "T1", "UANN", NOW, 90) == sum(map(archived, stored))
         for m in stored:
             expected = replace(m, status="archived") if archived(m) else m
             assert memories.get(tx, "T1", "UANN", m.short_id) == expected
-        assert memory_maintenance.delete(tx, "T1", "UANN", NOW, 90) == sum(map(unused, stored))
+        assert memory_merge_and_prune.delete(tx, "T1", "UANN", NOW, 90) == sum(map(unused, stored))
         left = [m.short_id for m in stored if memories.get(tx, "T1", "UANN", m.short_id)]
         assert left == [m.short_id for m in stored if not unused(m)]
         assert memories.get(tx, "T1", "UBEN", other.short_id) == other

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.mcp.server_settings import McpSettings, McpSettingsError, ServerSettings, load_settings
+from tools.mcp.mcp_settings import McpSettings, McpSettingsError, ServerSettings, load_settings
 
 SECRET = "hunter2-hunter2"
 

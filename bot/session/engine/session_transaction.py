@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 from bot.ports import CommandAnswer
 from bot.session.engine.apply_effects import Advanced, SessionTransaction
+from bot.session.engine_services import EngineRules
 from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import events
 from bot.session.machine.effects import AskModel, RunTool
 from bot.session.machine.transition import at_rest
 from bot.session.model_call.model_request import RequestData, read_rest_of_request
 from bot.session.replies.turn_reply import Kind, add_pending
-from bot.session.services import EngineRules
 from bot.session.tool_calls.run_tool_call import prepare_call
 from bot.texts import say
 from storage import approvals, deliveries, inbox, sessions, transcripts, turns

@@ -12,8 +12,8 @@ import pytest
 from storage.records import CallState
 from tests.tools.samples import call_of, never
 from tests.waiting import until
-from tools.call_executor import Executor
 from tools.call_outcome import CallOutcome
+from tools.retrying_executor import Executor
 from tools.tool_decorator import tool
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Limits, Policy

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.ops import logs
-from bot.ops.logs import HIDDEN, JsonLines
+from bot.ops import json_logging
+from bot.ops.json_logging import HIDDEN, JsonLines
 
 
 class RecordedLog:
@@ -76,12 +76,12 @@ async def test_log_ids_apply_to_a_task_and_the_tasks_it_starts() -> None:
     recorded = RecordedLog()
 
     async def call(number: int) -> None:
-        logs.add_fields(call=number)
+        json_logging.add_fields(call=number)
         await asyncio.sleep(0)
         recorded.log.info("call")
 
     async def session(name: str) -> None:
-        logs.add_fields(session=name)
+        json_logging.add_fields(session=name)
         await asyncio.gather(call(1), call(2))
         recorded.log.info("session")
 
@@ -96,7 +96,7 @@ async def test_log_ids_apply_to_a_task_and_the_tasks_it_starts() -> None:
 def root() -> Iterator[logging.Logger]:
     found = logging.getLogger()
     handlers, level = found.handlers[:], found.level
-    loud = {name: logging.getLogger(name).level for name in logs.NOISY}
+    loud = {name: logging.getLogger(name).level for name in json_logging.NOISY}
     yield found
     found.handlers[:] = handlers
     found.setLevel(level)
@@ -106,7 +106,7 @@ def root() -> Iterator[logging.Logger]:
 
 
 def test_at_debug_level_the_sdks_log_no_bodies(root: logging.Logger) -> None:
-    logs.set_up("DEBUG", [])
+    json_logging.set_up("DEBUG", [])
     assert root.level == logging.DEBUG
     for name in ("slack_bolt.app", "slack_sdk.socket", "slack_sdk.web", "openai._base_client", "httpx2", "mcp.client"):
         assert not logging.getLogger(name).isEnabledFor(logging.INFO)

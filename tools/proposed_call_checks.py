@@ -9,9 +9,9 @@ from typing import Any
 
 from storage.records import ApprovalRule, Decision, Effect, ToolCall
 from tools.call_outcome import failed
-from tools.context import ModelCall
 from tools.lenient_json import ArgumentsError
 from tools.text_cleanup import brief, storable
+from tools.tool_context import ModelCall
 from tools.tool_definition import Tool
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry

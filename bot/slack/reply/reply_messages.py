@@ -6,11 +6,11 @@ from bot.ports import PartRecorder, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.render.split_markdown import seam
 from bot.slack.reply.edited_message import EditedMessage
 from bot.slack.reply.reply_content import Batch, Item, PendingContent, TaskCard, Text, end_note
-from bot.slack.reply.reply_context import ReplyContext
+from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.reply.streamed_message import StreamedMessage, UnconfirmedError, UnconfirmedStartError
 from bot.slack.slack_errors import BAD_CONTENT, ENDED, NO_STREAM, STOPPED, TOO_LONG, is_transient
 from bot.texts import say
-from tools.context import ChatError
+from tools.tool_context import ChatError
 
 MAX_RECOVERIES = 8  # in a row, without anything shown in between
 MAX_MESSAGES = 100  # in one `deliver`

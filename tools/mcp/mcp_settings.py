@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from tools.mcp.secret_redaction import arg_secrets, env_secrets, header_secrets, url_secrets
-from tools.mcp.server_entry import ServerEntry
+from tools.mcp.mcp_secret_redaction import arg_secrets, env_secrets, header_secrets, url_secrets
+from tools.mcp.mcp_settings_entry import ServerEntry
 
 CONNECT_TIMEOUT_S = 20.0  # the SDK waits 10 s for an answer to its first probe before it tries the older handshake
 

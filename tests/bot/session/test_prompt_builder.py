@@ -4,7 +4,7 @@ from typing import Any
 
 from bot.ports import ModelReply, ModelRequest, TextSink, Usage
 from bot.session.model_call.compaction import summarize
-from bot.session.model_call.prompt import build_messages, canonical_arguments
+from bot.session.model_call.prompt_builder import build_messages, canonical_arguments
 from storage.records import Entry
 
 FOUND = '{"ok": true, "data": [{"content": "seventeen"}]}'

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.session.workspace import local_time
+from bot.session.slack_workspace import local_time
 from storage.records import Entry, Memory, Person, Place
 from tools.call_outcome import ok
 
@@ -165,20 +165,3 @@ def canonical_arguments(text: str) -> str:
 def _call(call: dict[str, Any]) -> dict[str, Any]:
     arguments = json.dumps(call["arguments"], ensure_ascii=False)
     return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}
-
-
-def last_entry_to_compact(entries: Sequence[Entry], keep_tokens: float, keep_turns: int) -> int:
-    """Return the number of the last entry to summarize, 0 for none. The rest fits `keep_tokens` and starts a turn.
-
-    At least `keep_turns` turns stay verbatim if they fit; the newest turn always does. The cut is before a user entry,
-    so no call is separated from its result.
-    """
-    starts = [n for n, e in enumerate(entries) if n > 0 and e.role == "user" and entries[n - 1].role != "user"]
-    if not starts:
-        return 0
-    fitting = [n for n in starts if sum(e.tokens for e in entries[n:]) <= keep_tokens]
-    at = fitting[0] if fitting else starts[-1]
-    wanted = starts[-keep_turns] if len(starts) >= keep_turns else starts[0]
-    if sum(e.tokens for e in entries[wanted:]) <= keep_tokens:
-        at = min(at, wanted)
-    return entries[at - 1].seq

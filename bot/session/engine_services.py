@@ -7,11 +7,11 @@ from pathlib import Path
 from bot.ops.metrics import Metrics
 from bot.ports import Chat, Model
 from bot.session.hermes_commands import HermesCommands
+from bot.session.slack_workspace import Workspace
 from bot.session.token_estimate import TokenCalibration
-from bot.session.workspace import Workspace
 from storage.database import Database
-from tools.call_executor import Executor
-from tools.context import Clock
+from tools.retrying_executor import Executor
+from tools.tool_context import Clock
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 

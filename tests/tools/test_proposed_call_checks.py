@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.samples import asked, call_of, json_names, json_values, send_money, weather, wipe
-from tools.call_review import RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
+from tools.proposed_call_checks import RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
 from tools.tool_decorator import tool
 from tools.tool_policy import Policy, ToolRule
 from tools.tool_registry import Registry

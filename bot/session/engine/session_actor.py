@@ -12,10 +12,11 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any, Literal
 
-from bot.ops import logs
+from bot.ops import json_logging
 from bot.session.engine.apply_effects import Advanced
 from bot.session.engine.background_tasks import BackgroundTasks
-from bot.session.engine.transaction import advance
+from bot.session.engine.session_transaction import advance
+from bot.session.engine_services import Services
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.machine import effects
 from bot.session.machine.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
@@ -25,7 +26,6 @@ from bot.session.model_call.session_fields import update_fields
 from bot.session.replies.crash_recovery import Takeover, finish_deliveries
 from bot.session.replies.notices import deliver_notices, send_ephemeral
 from bot.session.replies.turn_reply import TurnReply, status_of
-from bot.session.services import Services
 from bot.session.tool_calls.approval_cards import show_cards
 from bot.session.tool_calls.run_tool_call import PreparedCall, internal_failure, run_tool_call
 from storage.database import StorageError
@@ -100,7 +100,7 @@ class Actor:
 
     async def _run_to_end(self, on_end: Callable[["Actor"], None]) -> None:
         self.failed = True
-        logs.add_fields(session=self.id)
+        json_logging.add_fields(session=self.id)
         try:
             await self._run()
             self.failed = False
@@ -213,7 +213,7 @@ class Actor:
         await update_fields(self._services, self.id, turn)
 
     async def _ask_model(self, session: Session, action: effects.AskModel, data: RequestData | None) -> None:
-        logs.add_fields(turn=action.turn)
+        json_logging.add_fields(turn=action.turn)
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
@@ -235,7 +235,7 @@ class Actor:
     async def _run_tool(
         self, session: Session, action: effects.RunTool, prepared: PreparedCall, cancel: asyncio.Event
     ) -> None:
-        logs.add_fields(call=action.call)
+        json_logging.add_fields(call=action.call)
         await self._reply.open_for_tool(session)
         try:
             show = partial(self._reply.show_call, action.call)

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from storage.records import ToolCall
 from tools.backoff import backoff_delay, first_completed
 from tools.call_outcome import CANCELLED, AttemptEnd, CallOutcome, Stopped, may_retry, outcome_of
-from tools.context import Clock, ToolContext
+from tools.tool_context import Clock, ToolContext
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.mcp.secret_redaction import (
+from tools.mcp.mcp_secret_redaction import (
     REDACTED,
     Redactor,
     arg_secrets,

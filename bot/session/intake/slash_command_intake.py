@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from bot.memory import memory_commands
 from bot.ports import Click, CommandAnswer
-from bot.session.engine.runner import Runner
+from bot.session.engine.actor_pool import Runner
 from bot.session.hermes_commands import HermesCommands, request_stop
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.machine.transition import at_rest
-from bot.session.workspace import Workspace
-from bot.texts import say
+from bot.session.slack_workspace import Workspace
+from bot.texts import both, say
 from storage import sessions
 from storage.database import Database, Tx
 from storage.records import Person, Place, Thread
@@ -83,3 +83,8 @@ def _stop_thread(tx: Tx, workspace: Workspace, thread: Thread, user: str) -> tup
         return None, "command.stop_none"
     request_stop(tx, session.id, user, workspace.now())
     return session.id, None
+
+
+def not_stored_answer() -> CommandAnswer:
+    """Return the answer to a click or command that could not be stored, in both languages."""
+    return CommandAnswer(both("command.failed"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from tools.mcp.secret_redaction import named_secret
+from tools.mcp.mcp_secret_redaction import named_secret
 from tools.variable_substitution import fill_variables
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from bot.session.access import Access, Decision, FollowUps, check_access
 from bot.session.people_cache import PeopleCache
 from storage.database import Tx
 from storage.records import Person, Place, Session
-from tools.context import Clock
 from tools.slack_markup import mentioned_users, readable
+from tools.tool_context import Clock
 
 
 @dataclass(frozen=True, slots=True)

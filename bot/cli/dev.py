@@ -10,7 +10,7 @@ from bot.cli.signals import run_unless_stopped
 from bot.config.schema import Config, ModelConfig
 from bot.ops.instance_lock import InstanceLock
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
-from bot.simulator.demo_model.demo_replies import TRIES
+from bot.simulator.demo_model.demo_replies import EXAMPLES
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
 from storage.sqlite import sqlite_path
@@ -30,8 +30,8 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
         if model.name is None:
             demonstration = await stack.enter_async_context(DemonstrationModel())
             model = ModelConfig(**{**model.model_dump(), "name": "demonstration", "base_url": demonstration.base_url})
-        banner, tries = (BANNER, TRIES) if config.model.name is None else (None, ())
-        simulator = await _simulator(stack, SimulatorSettings(port=port, banner=banner, tries=tries))
+        banner, examples = (BANNER, EXAMPLES) if config.model.name is None else (None, ())
+        simulator = await _simulator(stack, SimulatorSettings(port=port, banner=banner, examples=examples))
         hermes = Hermes(config.model_copy(update=_simulated(simulator, model)))
         if await run_unless_stopped(stop, hermes.start()):
             stack.push_async_callback(hermes.stop)

@@ -18,7 +18,7 @@ class SimulatorSettings:
     team_domain: str = "simulator"
     keep_log: bool = True
     banner: str | None = None  # shown on the page
-    tries: tuple[tuple[str, str], ...] = ()  # messages that the page offers as buttons, in English and Chinese
+    examples: tuple[tuple[str, str], ...] = ()  # messages that the page offers as buttons, in English and Chinese
     clock: Callable[[], float] = time.time
 
 

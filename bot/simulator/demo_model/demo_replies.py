@@ -9,8 +9,8 @@ from typing import Any
 
 from bot.simulator.demo_model.demo_request import DemoRequest, ToolResult, json_object
 
-# Messages to try, in English and Chinese: the page shows them as buttons. Each one needs the messages before it.
-TRIES = (
+# Example messages in English and Chinese: the page shows them as buttons. Each one needs the messages before it.
+EXAMPLES = (
     ("What time is it in Tokyo?", "现在东京几点？"),
     ("Give me a long answer", "给我一个长的回答"),
     ("Remember that I prefer green tea", "请记住我喜欢绿茶"),
@@ -165,7 +165,7 @@ def _write(request: DemoRequest) -> DemoReply:
 
 
 def _hint(request: DemoRequest, example: int) -> DemoReply:
-    return DemoReply(request.say("Say it like this: ", "请这样说：") + request.say(*TRIES[example]))
+    return DemoReply(request.say("Say it like this: ", "请这样说：") + request.say(*EXAMPLES[example]))
 
 
 def _read_or_list(request: DemoRequest) -> DemoReply:
@@ -186,7 +186,7 @@ ACTIONS: tuple[tuple[tuple[str, ...], Callable[[DemoRequest], DemoReply]], ...] 
     ((" file ", " files ", " folder ", " read ", " open ", "文件"), _read_or_list),
     ((" time ", " clock ", "几点", "时间"), _time),
     ((" thanks ", " thank you ", "谢谢"), lambda r: DemoReply(r.say("You are welcome.", "不客气。"))),
-    (("",), lambda r: DemoReply("\n- ".join([r.say(*ABOUT), *(r.say(*sentences) for sentences in TRIES)]))),
+    (("",), lambda r: DemoReply("\n- ".join([r.say(*ABOUT), *(r.say(*sentences) for sentences in EXAMPLES)]))),
 )
 
 

@@ -8,7 +8,7 @@ const BOT = "U0HERMES";
 const FIRST = ["U0ANA", "U0BEN", "U0CHO"];
 const $ = (id) => document.getElementById(id);
 const state = {
-  me: localStorage.getItem("me") || FIRST[0], channel: "", thread: "", people: {}, channels: [], commands: [], suggested: [], tries: [],
+  me: localStorage.getItem("me") || FIRST[0], channel: "", thread: "", people: {}, channels: [], commands: [], suggested: [], examples: [],
   app: "bot", messages: new Map(), ephemerals: new Map(), sessions: new Map(), unread: new Set(), editing: "",
 };
 const names = {
@@ -192,11 +192,11 @@ function drawChannel() {
 // Drawn once per channel and person: drawing it again would move it back to its first button.
 function drawTries(here) {
   const key = `${here.id} ${state.me}`;
-  if ($("tries").dataset.key === key) return;
-  $("tries").dataset.key = key;
-  $("tries").hidden = !state.tries.length || !here.members.includes(BOT);
+  if ($("examples").dataset.key === key) return;
+  $("examples").dataset.key = key;
+  $("examples").hidden = !state.examples.length || !here.members.includes(BOT);
   const language = state.people[state.me].locale.startsWith("zh") ? 1 : 0;
-  $("tries").replaceChildren(...state.tries.map((sentences) => el("button", {
+  $("examples").replaceChildren(...state.examples.map((sentences) => el("button", {
     type: "button", class: "chip", "data-testid": "try", onclick: () => say(`${here.is_im ? "" : `@${state.app} `}${sentences[language]}`, ""),
   }, sentences[language])));
 }
@@ -378,7 +378,7 @@ async function watchThread() {
 
 async function begin() {
   const found = await ask("state");
-  Object.assign(state, { people: found.people, channels: found.channels, commands: found.commands, suggested: found.suggested, tries: found.tries, app: found.app });
+  Object.assign(state, { people: found.people, channels: found.channels, commands: found.commands, suggested: found.suggested, examples: found.examples, app: found.app });
   if (!state.people[state.me]) state.me = FIRST[0];
   $("banner").hidden = !found.banner;
   $("banner").textContent = found.banner || "";

@@ -50,7 +50,7 @@ class ControlApi:
             "commands": list(app.commands.values()),
             "suggested": list(app.prompts),
             "banner": self._slack.settings.banner,
-            "tries": self._slack.settings.tries,
+            "examples": self._slack.settings.examples,
         }
 
     async def switch(self, **values: Any) -> Json:

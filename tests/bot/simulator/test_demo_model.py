@@ -1,4 +1,4 @@
-"""The demonstration model over HTTP, asked as Hermes asks any model (its tries run in tests/e2e/test_demo_tries.py)."""
+"""The demonstration model over HTTP. Its examples run in tests/e2e/test_demo_examples.py."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ import pytest
 from bot.model.openai_client import ModelSettings, OpenAIModel
 from bot.ports import ModelReply, ModelRequest
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
-from bot.simulator.demo_model.demo_replies import TRIES
+from bot.simulator.demo_model.demo_replies import EXAMPLES
 from tests.fakes import model_request_checks
 
 NOTE = "\n\n<turn>\nNow: Sunday, 2026-11-29 21:00 (UTC)\nSpeaking: Ana, in {where}{memories}\n</turn>"
@@ -199,7 +199,7 @@ async def test_everything_else_is_answered_with_the_tries(text: str, talk: Talk)
     assert not reply.calls
     assert "demonstration" in reply.text or "演示" in reply.text
     language = 1 if "演示" in reply.text else 0
-    assert [sentences for sentences in TRIES if sentences[language] not in reply.text] == []
+    assert [sentences for sentences in EXAMPLES if sentences[language] not in reply.text] == []
 
 
 async def test_a_request_for_json_gets_an_empty_object(talk: Talk) -> None:

@@ -42,7 +42,7 @@ async def browser() -> AsyncIterator[Browser]:
 # One browser serves all tests, so what it talks to lives on its loop as well.
 @pytest_asyncio.fixture(loop_scope="module")
 async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(SimulatorSettings(manifest=MANIFEST, tries=(("Say hello", "打个招呼"),))) as simulator:
+    async with Simulator(SimulatorSettings(manifest=MANIFEST, examples=(("Say hello", "打个招呼"),))) as simulator:
         yield simulator
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.simulator.demo_model.demo_model_server import DemonstrationModel
-from bot.simulator.demo_model.demo_replies import TRIES
+from bot.simulator.demo_model.demo_replies import EXAMPLES
 from bot.simulator.server import Simulator
 from tests.e2e.slack_with_hermes import ANA, CHO, GENERAL, SlackWithHermes
 
@@ -43,7 +43,7 @@ async def slack(sim: Simulator, tmp_path: Path) -> AsyncIterator[SlackWithHermes
 async def test_each_suggested_sentence_has_its_effect(
     language: int, user: str, slack: SlackWithHermes, tmp_path: Path
 ) -> None:
-    for sentences in TRIES:
+    for sentences in EXAMPLES:
         root = await slack.mention(sentences[language], user)
         if sentences[0] in NEED_APPROVAL:
             [card] = await slack.open_cards(root)
@@ -52,5 +52,5 @@ async def test_each_suggested_sentence_has_its_effect(
         await slack.answer(root, lambda said, expected=expected: any(expected in text for text in said))
     assert [m.text for m in slack.sim.messages(GENERAL) if m.is_bot] == [("lunch is ready", "午饭好了")[language]]
     assert (tmp_path / "files" / "plan.md").read_text() == ("buy milk", "买牛奶")[language]
-    root = await slack.mention(TRIES[3][language], user)
+    root = await slack.mention(EXAMPLES[3][language], user)
     await slack.answer(root, lambda said: any(("know nothing", "还什么都不知道")[language] in text for text in said))

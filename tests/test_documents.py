@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import sys
+import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -229,3 +230,9 @@ def test_every_cited_section_of_slack_md_exists() -> None:
     ]
     assert len(cited) > 100
     assert [place for place in cited if place[1] not in there] == []
+
+
+def test_the_modules_and_tests_of_make_mutation_exist() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    listed = [*settings["only_mutate"], *settings["pytest_add_cli_args_test_selection"]]
+    assert not [path for path in listed if not (ROOT / path).exists()]  # mutmut passes over a missing module

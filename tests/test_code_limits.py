@@ -24,7 +24,6 @@ SHORT_FILES = {
     "bot/simulator/rules/slack_limits.py": "one file for one set of rules of Slack",
     "bot/simulator/rules/typed_text.py": "one file for one set of rules of Slack",
     "bot/simulator/simulator_errors.py": "errors that all layers of the simulator raise",
-    "bot/slack/slack_errors.py": "Slack's error codes and what they mean, used by many modules",
     "storage/job_runs.py": "one file for one table",
     "storage/journal.py": "one file for one table",
     "storage/people_and_places.py": "one file for what Slack says about people and conversations",

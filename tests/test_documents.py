@@ -18,7 +18,7 @@ from bot.cli import main
 from bot.config.schema import Config, ToolsConfig
 from bot.memory import memory_commands
 from bot.ops.metrics import Metrics, StoredCounts
-from bot.session.access import COMMAND
+from bot.session.hermes_commands import COMMAND
 from bot.texts import TEXTS
 from tools.tool_definition import Tool
 

@@ -185,7 +185,7 @@ def test_the_repr_of_settings_has_no_secret() -> None:
 
 
 def test_settings_and_guard_do_not_import_the_sdk() -> None:
-    code = "import sys, tools.mcp.server_settings, tools.mcp.process_guard; sys.exit('mcp' in sys.modules)"
+    code = "import sys, tools.mcp.mcp_settings, tools.mcp.process_guard; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -19,7 +19,7 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
         ("storage/inbox.py", "tools.tool_policy"),
         ("tools/call_outcome.py", "bot.session.model_call.prompt_builder"),
         ("bot/memory/search_terms.py", "bot.session.engine.actor_pool"),
-        ("bot/session/tool_calls/approval_cards.py", "handlers.slack_events"),
+        ("bot/session/tool_calls/approval_card_delivery.py", "handlers.slack_events"),
         ("bot/slack/render/slack_text.py", "handlers.slack_interactions"),
     ],
     "tools and storage import nothing from bot": [
@@ -29,7 +29,7 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
     "only bot says texts to people": [("handlers/slack_events.py", "bot.texts")],
     "bot": [("bot/config/yaml_file.py", "bot.ports"), ("bot/ports.py", "bot.memory.recall")],
     "bot.session": [
-        ("bot/session/machine/events.py", "bot.session.access"),
+        ("bot/session/machine/events.py", "bot.session.access_and_addressing"),
         ("bot/session/replies/turn_reply.py", "bot.session.engine.session_actor"),
         ("bot/session/engine/actor_pool.py", "bot.session.intake.event_intake"),
     ],
@@ -42,7 +42,7 @@ FORBIDDEN_IMPORTS: dict[str, list[tuple[str, str]]] = {
         ("bot/session/model_call/prompt_builder.py", "aiohttp"),
         ("bot/model/stream_parser.py", "asyncio"),
         ("bot/slack/render/split_markdown.py", "aiohttp"),
-        ("bot/session/access.py", "slack_sdk"),
+        ("bot/session/access_and_addressing.py", "slack_sdk"),
         ("bot/simulator/demo_model/demo_replies.py", "aiohttp"),
         ("tools/tool_policy.py", "subprocess"),
     ],

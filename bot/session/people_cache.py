@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import TypeVar
 
-from bot.session.access import is_stale
+from bot.session.access_and_addressing import is_stale
 from storage import people_and_places
 from storage.database import Tx
 from storage.records import Person, Place

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.memory.date_ranges import zone
-from bot.session.access import Access, Decision, FollowUps, check_access
+from bot.session.access_and_addressing import Access, Decision, FollowUps, check_access
 from bot.session.people_cache import PeopleCache
 from storage.database import Tx
 from storage.records import Person, Place, Session

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartRecorder, ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
-from bot.slack.render.block_kit import card_blocks, card_text, context, ephemeral_blocks
+from bot.slack.render.card_and_reply_blocks import card_blocks, card_text, context, ephemeral_blocks
 from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.slack.render.split_markdown import split
 from bot.slack.reply.live_reply import LiveReply

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack.render.block_kit import command_response
+from bot.slack.render.card_and_reply_blocks import command_response
 from bot.texts import TEXTS
 from handlers.slack_interactions import Buttons, SlashCommands
 from storage.database import StorageError

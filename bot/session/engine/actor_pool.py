@@ -5,10 +5,10 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from bot.session.engine.crash_recovery import Takeover, read_takeovers
 from bot.session.engine.session_actor import Actor
 from bot.session.engine_services import Services
 from bot.session.lookups.people_lookup import PeopleLookup
-from bot.session.replies.crash_recovery import Takeover, read_takeovers
 from bot.session.replies.notices import send_ephemeral
 from storage import sessions
 from storage.records import Thread

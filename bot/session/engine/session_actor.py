@@ -15,6 +15,7 @@ from typing import Any, Literal
 from bot.ops import json_logging
 from bot.session.engine.apply_effects import Advanced
 from bot.session.engine.background_tasks import BackgroundTasks
+from bot.session.engine.crash_recovery import Takeover, finish_deliveries
 from bot.session.engine.session_transaction import advance
 from bot.session.engine_services import Services
 from bot.session.lookups.people_lookup import PeopleLookup
@@ -23,10 +24,9 @@ from bot.session.machine.events import Event, ModelFailed, Replied, Resumed, Sto
 from bot.session.machine.transition import at_rest
 from bot.session.model_call.model_request import RequestData, request_reply
 from bot.session.model_call.session_fields import update_fields
-from bot.session.replies.crash_recovery import Takeover, finish_deliveries
 from bot.session.replies.notices import deliver_notices, send_ephemeral
 from bot.session.replies.turn_reply import TurnReply, status_of
-from bot.session.tool_calls.approval_cards import show_cards
+from bot.session.tool_calls.approval_card_delivery import show_cards
 from bot.session.tool_calls.run_tool_call import PreparedCall, internal_failure, run_tool_call
 from storage.database import StorageError
 from storage.records import Session

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.session.access import is_addressed, is_follow_up
+from bot.session.access_and_addressing import is_addressed, is_follow_up
 from bot.session.engine.actor_pool import Runner
 from bot.session.hermes_commands import parse_command
 from bot.session.machine.transition import is_unsettled

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from bot.ports import PartRecorder, ReplySpec, SessionStatus, TaskStatus
 from bot.slack.rate_limited_client import with_retries
 from bot.slack.reply.reply_content import PendingContent, TaskCard
-from bot.slack.reply.reply_messages import ReplyWriter
+from bot.slack.reply.reply_message_rotation import ReplyWriter
 from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.slack_errors import STOPPED, is_transient
 from tools.tool_context import ChatError

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bot.session.access import Access, FollowUps
+from bot.session.access_and_addressing import Access, FollowUps
 from bot.session.intake.event_intake import StoredEvent, store_event
 from bot.session.people_cache import PeopleCache
 from bot.session.slack_workspace import Workspace

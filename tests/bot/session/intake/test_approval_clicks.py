@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from bot.ports import Click
-from bot.session.access import Access
+from bot.session.access_and_addressing import Access
 from bot.session.engine.actor_pool import Runner
 from bot.session.intake.approval_clicks import ApprovalClicks, CardButton, ClickResult, expire, record_click, settle
 from bot.session.lookups.people_lookup import PeopleLookup

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.session.access import Access
+from bot.session.access_and_addressing import Access
 from bot.session.intake.event_intake import NOTHING, StoredEvent
 from storage import people_and_places, sessions
 from storage.records import Phase, Place

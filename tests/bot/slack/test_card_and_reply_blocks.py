@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.ports import ApprovalCard
-from bot.slack.render.block_kit import ARGUMENTS_LIMIT, card_blocks, card_text, exact_json
+from bot.slack.render.card_and_reply_blocks import ARGUMENTS_LIMIT, card_blocks, card_text, exact_json
 from bot.texts import say
 from storage.records import Approval, ApprovalRule, Thread
 

@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from bot.session.access import PROFILE_SECONDS, Access, check_access, is_addressed, is_follow_up, is_stale
+from bot.session.access_and_addressing import (
+    PROFILE_SECONDS,
+    Access,
+    check_access,
+    is_addressed,
+    is_follow_up,
+    is_stale,
+)
 from bot.session.hermes_commands import parse_command
 from storage.records import Incoming, Person
 

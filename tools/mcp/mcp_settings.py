@@ -192,7 +192,9 @@ def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerS
 def _check_transport(entry: ServerEntry, server: ServerSettings) -> None:
     kind = entry.text("type")
     if entry.has("command") == entry.has("url"):
-        entry.problem('needs either "command" (a program) or "url" (an address), not both')
+        both = entry.has("command")
+        found = '"command" (a program) and "url" (an address)' if both else 'neither "command" nor "url"'
+        entry.problem(f"has {found}; give one of the two")
         return
     if kind == "sse":
         entry.problem('"type": the old "sse" transport is not supported; use the server\'s streamable HTTP address')

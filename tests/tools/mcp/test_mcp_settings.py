@@ -83,7 +83,9 @@ def test_every_problem_is_named_at_once_and_no_value_is_shown() -> None:
     )
     text = "\n".join(found)
     for words in (
-        "both: needs either", "neither: needs either", 'typed: "command" must be a string', '"args" must be a list',
+        'both: has "command" (a program) and "url"',
+        'neither: has neither "command" nor "url"',
+        'typed: "command" must be a string', '"args" must be a list',
         '"env.PORT"', '"disabled" must be true or false', '"timeout_s" must be a number', '"connect_timeout_s" must be',
         'unset: "env.TOKEN": ${GITHUB_TOKEN} is not set; set it', "invalid variable",
         'place: "url" must be', 'old "sse" transport',

@@ -63,10 +63,10 @@ class Actor:
         """Process one event at a time until no work is left."""
         self._continue_after_crash()  # crash_recovery: the deliveries that the last process left
         async for event in self._incoming():  # from the inbox, the model, a tool, a timer
-            advanced = await self._commit(event)  # transaction: decide and record in one commit
+            advanced = await self._commit(event)  # session_transaction: decide and record in one commit
             self._session = advanced.session
             self._run_actions(advanced)  # model_request, run_tool_call, turn_reply
-            self._notify(advanced)  # approval_cards, notices
+            self._notify(advanced)  # approval_card_delivery, notices
             self._look_up(advanced)  # people_lookup: the profiles that the next turn needs
 
     # --- start, events, end

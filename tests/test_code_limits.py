@@ -1,6 +1,8 @@
 """Limits of the code base that no linter checks: sizes, names, and what tests may patch."""
 
 import ast
+import re
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -31,6 +33,18 @@ SHORT_FILES = {
     "storage/transcripts.py": "one file for one table",
     "tools/backoff.py": "delays that several packages share",
     "tools/builtins/__init__.py": "the list of the built-in tools",
+}
+# The only folders and files that may import a package of others.
+HOMES = {
+    "alembic": ("storage/",),
+    "sqlalchemy": ("storage/",),
+    "sqlite3": ("storage/sqlite.py",),
+    "aiosqlite": ("storage/sqlite.py",),
+    "slack_sdk": ("bot/slack/", "handlers/"),
+    "slack_bolt": ("handlers/", "bot/app.py"),
+    "openai": ("bot/model/",),
+    "mcp": ("tools/mcp/",),
+    "apscheduler": ("bot/jobs/",),
 }
 # Migrations are written once and never refactored.
 EXEMPT = ("storage/migrations/versions/",)
@@ -110,6 +124,34 @@ def test_there_are_no_mixins_and_no_catch_all_modules() -> None:
     ]
     catch_all = [path for path in sources() if Path(path).stem in {"utils", "util", "helpers", "common", "misc"}]
     assert not mixins + catch_all
+
+
+def imports() -> list[tuple[str, str]]:
+    """Return each import as (file, module), imports inside functions included."""
+    found: list[tuple[str, str]] = []
+    for path, nodes_of_file in nodes().items():
+        for node in nodes_of_file:
+            if isinstance(node, ast.Import):
+                found += [(path, name.name) for name in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                found.append((path, node.module or ""))
+    return found
+
+
+def test_packages_of_others_are_imported_only_in_their_homes() -> None:
+    assert not [
+        f"{path}: {module}"
+        for path, module in imports()
+        if is_code(path) and not path.startswith(HOMES.get(module.partition(".")[0], ""))
+    ]
+
+
+def test_the_layers_contract_names_everything_in_bot() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["name"] == "imports point down")
+    named = set(re.findall(r"\bbot\.(\w+)", " ".join(layers)))
+    found = {Path(path).parts[1].removesuffix(".py") for path in sources() if path.startswith("bot/")} - {"__init__"}
+    assert not named ^ found
 
 
 def patched(call: ast.Call) -> str | None:

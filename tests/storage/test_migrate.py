@@ -109,9 +109,10 @@ async def test_the_first_builds_rows_are_all_kept(first: Database) -> None:
     assert await migrate(first)
     assert await first.read(revision) == HEAD
     kept = {table.name: {column.name for column in table.columns} for table in metadata.sorted_tables}
-    assert await first.read(rows) == {
-        name: [{k: v for k, v in row.items() if k in kept[name]} for row in found] for name, found in before.items()
-    }
+    after = await first.read(rows)
+    for name, found in before.items():
+        columns = kept[name].intersection(found[0] if found else ())
+        assert [{c: row[c] for c in columns} for row in after[name]] == [{c: row[c] for c in columns} for row in found]
     assert all(before[name] for name in set(before) - {"journal", "votes"})
 
 

@@ -32,7 +32,6 @@ class ToolOptions(TypedDict, total=False):
     retries: int | None
     roles: tuple[str, ...]
     result_limit: int | None
-    outward: bool
     default_decision: Decision | None
     summary: tuple[str, str] | None
 

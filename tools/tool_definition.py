@@ -34,10 +34,10 @@ class Tool:
     """One tool. `run(context, arguments)` gets validated arguments and returns JSON-able data.
 
     `timeout_s`, `retries`, `result_limit`: None means the configured default. `source`: "built-in" or "mcp:<server>".
-    `outward`: it sends something to people or systems outside this thread. `check(arguments)` returns what is wrong
-    with arguments that fit the schema (rules that JSON Schema cannot express), or None. `default_decision` replaces
-    the decision that follows from `effect` when the configuration has none; give the reason beside it. `summary`: one
-    line for people, in English and Chinese; the default is the first line of `description`.
+    `check(arguments)` returns what is wrong with arguments that fit the schema (rules that JSON Schema cannot express),
+    or None. `default_decision` replaces the decision that follows from `effect` when the configuration has none; give
+    the reason beside it. `summary`: one line for people, in English and Chinese; the default is the first line of
+    `description`.
     """
 
     name: str
@@ -51,7 +51,6 @@ class Tool:
     result_limit: int | None = None
     roles: tuple[str, ...] = ()
     source: str = "built-in"
-    outward: bool = False
     check: Callable[[dict[str, Any]], str | None] | None = None
     default_decision: Decision | None = None
     summary: tuple[str, str] | None = None

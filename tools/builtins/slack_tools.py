@@ -52,7 +52,7 @@ async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le
     return {"messages": messages} if messages else {"messages": [], "note": "the thread is empty"}
 
 
-@tool(effect="write", outward=True, summary=("Posts a message in a channel.", "在频道中发布消息。"))
+@tool(effect="write", summary=("Posts a message in a channel.", "在频道中发布消息。"))
 async def post_message(
     context: ToolContext,
     channel: Annotated[str, Field(min_length=1, max_length=100)],

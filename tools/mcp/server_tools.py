@@ -85,7 +85,6 @@ class ServerTools:
             idempotent=bool(hints.idempotent_hint),
             timeout_s=self._server.timeout_s,
             source=f"mcp:{self._server.name}",
-            outward=hints.open_world_hint is not False,
         )
 
 

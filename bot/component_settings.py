@@ -1,7 +1,7 @@
 """Builds the settings of each component from the configuration."""
 
 from bot.config.schema import Config
-from bot.memory.memory_tools import memory_tools
+from bot.memory.memory_tools import MEMORY_TOOLS
 from bot.model.openai_client import ModelSettings
 from bot.session.access_and_addressing import Access
 from bot.session.engine_services import EngineSettings
@@ -70,4 +70,4 @@ def model_settings(config: Config) -> ModelSettings:
 
 def built_in_tools() -> tuple[Tool, ...]:
     """Return the tools that need no MCP server."""
-    return (*BUILT_INS, *memory_tools())
+    return (*BUILT_INS, *MEMORY_TOOLS)

@@ -37,17 +37,17 @@ def visible_audiences(place: Place) -> tuple[Audience, ...] | None:
     return (*private, *shared, *unshared, Audience("public"), WORKSPACE)
 
 
-def is_visible(audience: Audience, owner: str, reader: str | None, place: Place | None) -> bool:
+def is_visible(audience: Audience, owner: str, reader: str, place: Place) -> bool:
     """Return True if a memory of `owner` may be used in a turn of `reader` in `place`."""
-    if not reader or reader != owner or place is None:
+    if not reader or reader != owner:
         return False
     allowed = visible_audiences(place)
     return allowed is None or audience in allowed
 
 
-def is_known_reader(person: Person | None, place: Place | None) -> bool:
-    """Return True if person and place are known and in the same workspace. Otherwise no memory may be used."""
-    return person is not None and place is not None and bool(person.id) and person.team == place.team
+def is_known_reader(person: Person, place: Place) -> bool:
+    """Return True if the person is known and in the workspace of the place. Otherwise no memory may be used."""
+    return bool(person.id) and person.team == place.team
 
 
 def covers(wide: Audience, narrow: Audience) -> bool:

@@ -1,5 +1,6 @@
 """What commands and tools can do with memories. Every rule for writing one is checked here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -100,12 +101,13 @@ def edit(tx: Tx, person: Person, short_id: str, content: str, now: float) -> Mem
     """Replace the content of a memory, and make it active. Raise RefusedError."""
     old = _existing(tx, person, short_id)
     new = replace(old, content=_valid(content), status="active", updated=now, last_used=now)
-    return _store(tx, new, "edited")
+    return store(tx, new, "edited", person.id)
 
 
 def widen(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
     """Allow a memory to be used everywhere in the workspace. Raise RefusedError."""
-    return _store(tx, replace(_existing(tx, person, short_id), audience=WORKSPACE, updated=now), "widened")
+    wide = replace(_existing(tx, person, short_id), audience=WORKSPACE, updated=now)
+    return store(tx, wide, "widened", person.id)
 
 
 def get(tx: Tx, person: Person, short_id: str) -> Memory | None:
@@ -155,16 +157,21 @@ def _valid(content: str) -> str:
 
 def _extend(tx: Tx, old: Memory, new: Memory) -> Memory:
     """Extend a stored memory to the audience and the end of its repetition."""
-    ends = (old.valid_until, new.valid_until)
-    end = None if None in ends else max(e for e in ends if e is not None)
-    merged = replace(old, status="active", valid_until=end, updated=new.updated)
+    merged = replace(old, status="active", valid_until=latest_end((old, new)), updated=new.updated)
     if covers(old.audience, new.audience):
-        return _store(tx, merged, "confirmed")
+        return store(tx, merged, "confirmed", old.owner)
     source = {key: getattr(new, key) for key in ("audience", "source_channel", "source_ts", "permalink")}
-    return _store(tx, replace(merged, **source), "widened")
+    return store(tx, replace(merged, **source), "widened", old.owner)
 
 
-def _store(tx: Tx, memory: Memory, event: str) -> Memory:
+def latest_end(equal: Iterable[Memory]) -> float | None:
+    """Return the latest end of memories with the same content, None if one of them does not end."""
+    ends = [memory.valid_until for memory in equal]
+    return None if None in ends else max(end for end in ends if end is not None)
+
+
+def store(tx: Tx, memory: Memory, event: str, actor: str) -> Memory:
+    """Replace a memory's values, record `event`, and return it. `actor` is a user id, or the name of a job."""
     words, same = search_terms.for_index(memory.content), content_hash(memory.content)
-    memories.change(tx, memory, words=words, content_hash=same, event=event, actor=memory.owner)
+    memories.change(tx, memory, words=words, content_hash=same, event=event, actor=actor)
     return memory

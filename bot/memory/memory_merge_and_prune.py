@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.memory import search_terms
 from bot.memory.audience import WORKSPACE, covers
-from bot.memory.memory_format import content_hash
+from bot.memory.memory_actions import latest_end, store
 from bot.memory.ranking import DAY, STANDING
 from storage import memories
 from storage.database import Tx
@@ -25,8 +24,7 @@ def consolidate(tx: Tx, team: str, owner: str) -> int:
         for memory in duplicates:
             # Deleted, not superseded: the content is the same, and forgetting the kept one must leave no copy.
             memories.forget(tx, memory, actor=actor, now=kept.updated, event="merged")
-        words, same = search_terms.for_index(kept.content), content_hash(kept.content)
-        memories.change(tx, kept, words=words, content_hash=same, event="consolidated", actor=actor)
+        store(tx, kept, "consolidated", actor)
         merged += len(duplicates)
     return merged
 
@@ -43,7 +41,6 @@ def merge_plan(group: Sequence[Memory]) -> tuple[Memory, tuple[Memory, ...]] | N
     if len(same) < 2:
         return None
     oldest = min(same, key=lambda m: (m.created, m.id))
-    ends = [m.valid_until for m in same]
     kept = replace(
         oldest,
         audience=wide.audience,
@@ -54,7 +51,7 @@ def merge_plan(group: Sequence[Memory]) -> tuple[Memory, tuple[Memory, ...]] | N
         tags=tuple(sorted({tag for m in same for tag in m.tags})),
         confidence=max(m.confidence for m in same),
         importance=max(m.importance for m in same),
-        valid_until=None if None in ends else max(e for e in ends if e is not None),
+        valid_until=latest_end(same),
         updated=max(m.updated for m in same),
         last_used=max((m.last_used for m in same if m.last_used is not None), default=None),
         hits=sum(m.hits for m in same),

@@ -39,11 +39,11 @@ async def remember(
     end = None if until is None else _end_of(until, context.person, context.now())
     link = await context.chat.permalink(context.place.channel, context.source_ts) if context.source_ts else None
     source = Source(context.place.channel, context.source_ts or None, link)
-
-    options: dict[str, Any] = {"type": type, "valid_until": end, "source": source}
-    args = (context.person, context.place, content, context.now())
+    person, place, now = context.person, context.place, context.now()
     try:
-        memory, is_new = await context.db.write(memory_actions.remember, *args, **options)
+        memory, is_new = await context.db.write(
+            memory_actions.remember, person, place, content, now, type=type, valid_until=end, source=source
+        )
     except RefusedError as error:
         raise ToolError(f"refused_{error.reason}", str(error), suggestion="Tell the person why.") from None
     return {**_shown(memory, context), "already_known": not is_new}
@@ -83,9 +83,7 @@ async def forget(
         raise ToolError(f"refused_{error.reason}", str(error)) from None
 
 
-def memory_tools() -> tuple[Tool, ...]:
-    """Return the memory tools, for the registry."""
-    return remember, recall, forget
+MEMORY_TOOLS: tuple[Tool, ...] = (remember, recall, forget)
 
 
 def _forget_if_same(tx: Tx, person: Person, place: Place, short_id: str, content: str, now: float) -> dict[str, Any]:

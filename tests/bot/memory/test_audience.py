@@ -46,10 +46,6 @@ def test_only_the_owner_in_a_known_place_sees_a_memory(audience: Audience, place
     assert not is_visible(audience, "UANN", "UBEN", place)
     assert not is_visible(audience, "UANN", "", place)
     assert not is_visible(audience, "", "", place)
-    assert not is_visible(audience, "UANN", None, place)
-    assert not is_visible(audience, "UANN", "UANN", None)
-    assert not is_known_reader(None, place)
-    assert not is_known_reader(ANN, None)
     assert not is_known_reader(replace(ANN, id=""), place)
     assert not is_known_reader(ANN, replace(place, team="T2"))
 

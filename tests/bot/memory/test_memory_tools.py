@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.memory.memory_tools import memory_tools
+from bot.memory.memory_tools import MEMORY_TOOLS
 from bot.ports import Chat
 from storage import memories as rows
 from storage.database import Database
@@ -20,7 +20,7 @@ from tools.tool_context import ToolContext
 from tools.tool_definition import ToolError
 from tools.tool_policy import Policy, ToolRule
 
-REMEMBER, RECALL, FORGET = memory_tools()
+REMEMBER, RECALL, FORGET = MEMORY_TOOLS
 
 
 class Links:
@@ -125,7 +125,7 @@ async def test_forgetting_needs_the_id_and_the_text_that_was_shown(context: Tool
 
 def test_only_forgetting_needs_an_approval() -> None:
     silent = Policy()
-    assert [silent.configured(tool) for tool in memory_tools()] == ["allow", "allow", "ask"]
+    assert [silent.configured(tool) for tool in MEMORY_TOOLS] == ["allow", "allow", "ask"]
     strict = Policy(rules={"remember": ToolRule(risk="ask")})
     assert strict.configured(REMEMBER) == "ask"
     assert (REMEMBER.effect, FORGET.effect) == ("write", "danger")

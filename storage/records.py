@@ -22,9 +22,7 @@ class Phase(StrEnum):
 class CallState(StrEnum):
     """The state of a tool call."""
 
-    PLANNED = "planned"
     AWAITING_APPROVAL = "awaiting_approval"
-    APPROVED = "approved"
     DENIED = "denied"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"

@@ -69,7 +69,7 @@ def call_of(session: Session, **values: Any) -> ToolCall:
         "arguments_hash": f"hash{number}",
         "effect": "danger",
         "decision": "ask",
-        "state": CallState.PLANNED,
+        "state": CallState.AWAITING_APPROVAL,
         "repeatable": False,
         "key": f"key{number}",
         "requester": ANA,

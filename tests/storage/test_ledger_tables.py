@@ -14,7 +14,7 @@ from storage.records import CallState
 from storage.tables import attempts
 from tests.storage.sample_rows import NOW, call_of, new_call, new_session
 
-ENDS = [s for s in CallState if s not in (CallState.RUNNING, CallState.PLANNED)]
+ENDS = [s for s in CallState if s not in (CallState.RUNNING, CallState.AWAITING_APPROVAL)]
 
 
 def attempts_of(tx: Tx, call: str) -> list[tuple[int, str, float, float | None, str | None]]:
@@ -112,7 +112,7 @@ async def test_attempts_are_numbered_without_a_gap_and_only_the_last_one_can_be_
 
         @given(st.booleans(), st.lists(st.sampled_from(["retry", *ENDS]), max_size=8))
         def numbered(running: bool, steps: list[str | CallState]) -> None:
-            call = new_call(tx, session, state=CallState.RUNNING if running else CallState.PLANNED).id
+            call = new_call(tx, session, state=CallState.RUNNING if running else CallState.AWAITING_APPROVAL).id
             for step in steps:
                 if isinstance(step, CallState):
                     settle(tx, call, step)

@@ -53,7 +53,7 @@ def show(title: str, counts: Counter[str]) -> None:
 
 def test_seeded_worlds_keep_every_invariant_and_reach_every_corner() -> None:
     counts: Counter[str] = Counter()
-    for seed in range(450):
+    for seed in range(500):
         try:
             play(seed, 150, counts)
         except AssertionError as broken:

@@ -17,11 +17,6 @@ _SELECT_UNFINISHED = (
     .where(deliveries.c.session == bindparam("of"), deliveries.c.state.in_(UNFINISHED))
     .order_by(deliveries.c.id)
 )
-_RECORDED_TS = select(deliveries.c.ts).where(
-    deliveries.c.channel == bindparam("in_channel"),
-    deliveries.c.root == bindparam("in_root"),
-    deliveries.c.ts.is_not(None),
-)
 _RECORD_TS = (
     update(deliveries)
     .where(deliveries.c.key == bindparam("key_"), deliveries.c.part == bindparam("part_"))
@@ -97,7 +92,8 @@ def unfinished(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
 
 def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
     """Return the ts of every recorded message of Hermes in a thread."""
-    return set(tx.execute(_RECORDED_TS, {"in_channel": channel, "in_root": root}).scalars())
+    in_thread = (deliveries.c.channel == channel, deliveries.c.root == root)
+    return set(tx.execute(select(deliveries.c.ts).where(*in_thread, deliveries.c.ts.is_not(None))).scalars())
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

@@ -16,7 +16,7 @@ _PUT_PLACE = upsert(places, ["team", "channel"], ["kind", "shared", "fetched"])
 
 def put_person(tx: Tx, person: Person) -> None:
     """Store a person; replace an earlier profile."""
-    tx.execute(_PUT_PERSON, {name: getattr(person, name) for name in _PERSON})
+    tx.execute(_PUT_PERSON, asdict(person))
 
 
 def person(tx: Tx, team: str, user: str) -> Person | None:

@@ -26,11 +26,6 @@ _BY_THREAD = (
     .order_by(sessions.c.generation.desc())
     .limit(1)
 )
-_GENERATIONS = (
-    select(func.count())
-    .select_from(sessions)
-    .where(*(sessions.c[name] == bindparam(name) for name in ("team", "channel", "root")))
-)
 _SAVE = (
     update(sessions)
     .where(sessions.c.id == bindparam("key"))
@@ -58,7 +53,8 @@ def of_thread(tx: Tx, thread: Thread) -> Session | None:
 
 def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
     """Open a thread's next session, after the last one was closed. `hydrated`: earlier messages need not be read."""
-    generation = tx.execute(_GENERATIONS, asdict(thread)).scalar_one()
+    same = [sessions.c[name] == value for name, value in asdict(thread).items()]
+    generation = tx.execute(select(func.count()).select_from(sessions).where(*same)).scalar_one()
     session = Session(str(uuid.uuid4()), thread, kind, shared, generation, hydrated=hydrated)
     row = {name: getattr(session, name) for name in (*STATE, *_FIXED)}
     tx.execute(_ADD, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})

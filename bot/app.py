@@ -188,7 +188,7 @@ class Hermes:
             self._stack.push_async_callback(self._hub.close)
 
     def _offered(self, server: str, tools: list[Tool]) -> None:
-        self._registry.replace(f"mcp:{server}", tools)  # logs each tool that it cannot add
+        self._registry.replace(f"mcp:{server}", tools)
 
     async def _ready(self) -> None:
         if self._hub is not None:

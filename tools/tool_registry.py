@@ -11,8 +11,9 @@ from tools.text_cleanup import brief
 from tools.tool_definition import TOOL_NAME, Tool
 from tools.tool_policy import Policy
 
-# Keys under `tools:` in the configuration that are not tools, and the name of the call that reports a late outcome.
-RESERVED = frozenset({"defaults", "files_root", "extra", "offer_max", "approval_result"})
+# Keys under `tools:` in the configuration that are never names of tools; the last two are planned.
+RESERVED_KEYS = frozenset({"defaults", "files_root", "extra", "offer_max"})
+RESERVED_NAMES = RESERVED_KEYS | {"approval_result"}  # the name of the call that reports a late outcome
 
 log = logging.getLogger(__name__)
 
@@ -53,17 +54,13 @@ class Registry:
             self._rank[tool.name] = len(self._rank)
         self._sort()
 
-    def replace(self, source: str, tools: Iterable[Tool]) -> tuple[str, ...]:
-        """Replace all tools of `source`; return one line with the reason for each tool that cannot be added.
-
-        A name that belongs to another source stays with it.
-        """
+    def replace(self, source: str, tools: Iterable[Tool]) -> None:
+        """Replace all tools of `source`, and log each that cannot be added; a name of another source stays with it."""
         self._tools = {name: kept for name, kept in self._tools.items() if kept.tool.source != source}
-        problems = tuple(problem for tool in tools if (problem := self._add(tool)))
-        for problem in problems:
-            log.warning("tool not registered", extra={"source": source, "reason": problem})
+        for tool in tools:
+            if problem := self._add(tool):
+                log.warning("tool not registered", extra={"source": source, "reason": problem})
         self._sort()
-        return problems
 
     def schemas(self) -> list[dict[str, Any]]:
         """Return the tools offered to the model in Chat Completions form; the same bytes until a source changes.
@@ -98,7 +95,7 @@ class Registry:
         """Add a tool; return why that is not possible, or an empty string."""
         if not TOOL_NAME.match(tool.name):
             return f"{brief(tool.name)!r} is not a valid tool name; use 1-64 letters, digits, _, -"
-        if tool.name in RESERVED:
+        if tool.name in RESERVED_NAMES:
             return f"{tool.name}: the name is reserved"
         if tool.name in self._tools:
             return f"{tool.name}: the name is already used by {self._tools[tool.name].tool.source}"

@@ -11,10 +11,10 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from bot.config import crontab
 from storage.sqlite import sqlite_path
+from tools.tool_registry import RESERVED_KEYS
 
 AccessRule = Literal["deny", "allow"]
 DEFAULT_SLACK_API = "https://slack.com/api/"
-RESERVED_TOOL_KEYS = ("defaults", "files_root", "extra", "offer_max")  # never names of tools; the last two are planned
 USER_GROUP = re.compile(r"S[A-Z0-9]{8,}")
 APPROVERS = re.compile(r"requester|role:\S+|[UW][A-Z0-9_]+")
 
@@ -184,7 +184,7 @@ class ToolsConfig(Section):
     def _separate_rules(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        reserved = {k: v for k, v in value.items() if k in RESERVED_TOOL_KEYS}
+        reserved = {k: v for k, v in value.items() if k in RESERVED_KEYS}
         return {**reserved, "rules": {k: v or {} for k, v in value.items() if k not in reserved}}
 
 

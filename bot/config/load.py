@@ -13,8 +13,7 @@ from bot.config.schema import DEFAULT_SLACK_API, Config, Environment
 from bot.config.yaml_file import DOTENV, ConfigFile, variables
 from storage.sqlite import sqlite_path
 
-Servers = Path | dict[str, Any]
-CheckServers = Callable[[Servers, Mapping[str, str]], list[str]]
+CheckServers = Callable[[Path | dict[str, Any], Mapping[str, str]], list[str]]
 HIDDEN = "[secret]"
 MISSING = {
     "bot": "SLACK_BOT_TOKEN is missing: install the app from manifest.yaml and copy its Bot User OAuth Token",

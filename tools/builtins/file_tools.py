@@ -141,8 +141,8 @@ def search_files(
     with confined_paths.explained_errors(path):
         search.run(context.files_root, names)
     found: dict[str, Any] = {"matches": search.matches, "files_searched": search.files}
-    if search.notes():
-        found["note"] = "; ".join(search.notes())
+    if notes := search.notes():
+        found["note"] = "; ".join(notes)
     return found
 
 

@@ -102,13 +102,12 @@ def load_settings(source: Path | Mapping[str, Any], environ: Mapping[str, str]) 
     read = []
     for name, entry in servers.items():
         if isinstance(entry, Mapping):
-            read.append(_server(str(name), ServerEntry(f"{where}: {name}", entry, environ), problems))
-            warnings += read[-1][1]
+            read.append(_server(str(name), ServerEntry(f"{where}: {name}", entry, environ), problems, warnings))
         else:
             problems.append(f"{where}: {name}: must be an object with a command or a url")
     if problems:
         raise McpSettingsError(problems)
-    return McpSettings(tuple(server for server, _ in read), tuple(warnings))
+    return McpSettings(tuple(read), tuple(warnings))
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:
@@ -155,8 +154,8 @@ def _name_problems(where: str, names: list[Any]) -> list[str]:
     return problems
 
 
-def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerSettings, list[str]]:
-    """Return one server and its warnings; add its problems to `problems`."""
+def _server(name: str, entry: ServerEntry, problems: list[str], warnings: list[str]) -> ServerSettings:
+    """Return one server; add its problems and warnings to the lists."""
     tools = entry.nested("tools")
     env, headers = entry.mapping("env"), entry.mapping("headers")
     args, url = entry.texts("args") or [], entry.text("url")
@@ -178,15 +177,16 @@ def _server(name: str, entry: ServerEntry, problems: list[str]) -> tuple[ServerS
         deny=tuple(deny or ()),
         disabled=entry.flag("disabled"),
         protocol="legacy" if protocol == "legacy" else "auto",
-        connect_timeout_s=entry.seconds("connect_timeout_s", CONNECT_TIMEOUT_S) or CONNECT_TIMEOUT_S,
-        timeout_s=entry.seconds("timeout_s", None),
+        connect_timeout_s=entry.seconds("connect_timeout_s") or CONNECT_TIMEOUT_S,
+        timeout_s=entry.seconds("timeout_s"),
         secrets=tuple(dict.fromkeys(found)),
     )
     _check_transport(entry, server)
     if not server.disabled:  # a disabled server may have unset variables
         problems += entry.problems
     names = entry.unknown() + [f"tools.{key}" for key in tools.unknown()]
-    return server, [f'{entry.where}: unknown key "{key}" is ignored' for key in names]
+    warnings += [f'{entry.where}: unknown key "{key}" is ignored' for key in names]
+    return server
 
 
 def _check_transport(entry: ServerEntry, server: ServerSettings) -> None:

@@ -67,14 +67,14 @@ class ServerEntry:
         """Return true or false; false if it is missing or mistyped."""
         return self._typed(key, bool, "true or false") is True
 
-    def seconds(self, key: str, default: float | None) -> float | None:
-        """Return a number of seconds, or `default` if it is missing or wrong."""
+    def seconds(self, key: str) -> float | None:
+        """Return a number of seconds above 0, or None if it is missing or wrong."""
         value = self._typed(key, object, "")
         if value is None:
-            return default
+            return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 86_400:
             self.problem(f'"{key}" must be a number of seconds above 0 and under a day')
-            return default
+            return None
         return float(value)
 
     def nested(self, key: str) -> "ServerEntry":

@@ -52,7 +52,7 @@ def parse_request(body: Mapping[str, Any]) -> DemoRequest:
         memories=tuple(line[2:].rpartition(" [")[0] for line in lines if line.startswith("- ")),
         tools=frozenset(tool["function"]["name"] for tool in offered),
         results=tuple(_result(m, calls) for m in messages[last:] if m.get("role") == "tool"),
-        is_new_text=messages[-1:] != [] and messages[-1].get("role") != "tool",
+        is_new_text=bool(messages) and messages[-1].get("role") != "tool",
         wants_json=not offered and any("JSON object" in _text(m) for m in messages if m.get("role") == "system"),
     )
 

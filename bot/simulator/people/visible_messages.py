@@ -25,7 +25,6 @@ class VisibleButton:
     block_id: str
     url: str | None
     confirm: Json | None
-    visible_to: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,6 @@ def buttons(blocks: Any) -> Iterator[VisibleButton]:
     """Yield every button of the blocks."""
     for element, block_id in clickable_elements(blocks):
         if element.get("type") in ("button", "icon_button"):
-            visible = element.get("visible_to_user_ids")
             yield VisibleButton(
                 action_id=element.get("action_id", ""),
                 text=element["text"]["text"],
@@ -177,7 +175,6 @@ def buttons(blocks: Any) -> Iterator[VisibleButton]:
                 block_id=block_id,
                 url=element.get("url"),
                 confirm=element.get("confirm"),
-                visible_to=tuple(visible) if visible else None,
             )
 
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from bot.component_settings import built_in_tools, engine_settings, model_settings, tool_policy, workspace_of
-from bot.config.schema import Config
+from bot.config.schema import Config, secret_text
 from bot.jobs.memory_jobs import memory_jobs
 from bot.jobs.scheduler import Scheduler
 from bot.mcp_servers import rules_without_tool, server_hub, server_settings
@@ -88,7 +87,7 @@ class Hermes:
         self._stack.push_async_callback(self.db.close)
         await migrate(self.db)
         self.chat = await self._connect_slack()
-        await check_app_token(_text(self.config.app_token), self.config.slack_api_url)
+        await check_app_token(secret_text(self.config.app_token), self.config.slack_api_url)
         self.runner = await self._build_runner()
         self.events = EventIntake(self.db, self.runner, self.workspace)
         await self._accept_events()
@@ -96,7 +95,7 @@ class Hermes:
     async def _connect_slack(self) -> SlackChat:
         address = self.config.slack_api_url
         try:
-            chat = await SlackChat.open(_text(self.config.bot_token), address)
+            chat = await SlackChat.open(secret_text(self.config.bot_token), address)
         except ChatError as error:
             raise StartError(bot_token_problem(error, address)) from error
         self._stack.push_async_callback(chat.close)
@@ -150,7 +149,9 @@ class Hermes:
         commands = CommandIntake(self.db, self.runner, self._lookup, self._commands)
         buttons = Buttons(approvals, commands, command_response)
         register(app, self.events, buttons, SlashCommands(commands, command_response))
-        self.socket = SocketConnection(app, _text(self.config.app_token), self.config.slack_api_url, time.monotonic)
+        self.socket = SocketConnection(
+            app, secret_text(self.config.app_token), self.config.slack_api_url, time.monotonic
+        )
         await self._start_http()
         resumed = await self.runner.recover()
         log.info("started", extra={"resumed": resumed, "address": self.address})
@@ -216,10 +217,6 @@ class Hermes:
             return StoredCounts(inbox.depth(tx), approvals.count_settled(tx), memories.count_events(tx), servers)
 
         return self.metrics.text(await self.db.read(count))
-
-
-def _text(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""
 
 
 async def _open_database(url: str) -> Database:

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from zoneinfo import available_timezones
 
-from pydantic import SecretStr
-
 from bot.component_settings import built_in_tools, model_settings
 from bot.config.load import MISSING, ConfigError, load
-from bot.config.schema import Config
+from bot.config.schema import Config, secret_text
 from bot.mcp_servers import check_servers, rules_without_tool, server_problems, server_settings
 from bot.model.openai_client import OpenAIModel
 from bot.ports import ModelError
@@ -127,7 +125,7 @@ async def _database(config: Config) -> list[Finding]:
 
 
 async def _slack(config: Config) -> list[Finding]:
-    token = _value(config.bot_token)
+    token = secret_text(config.bot_token)
     if not token:
         return [_fail("bot token", MISSING["bot"])]
     try:
@@ -163,7 +161,7 @@ def _clock(slack_time: str, now: float) -> Finding:
 
 
 async def _app_token(config: Config) -> list[Finding]:
-    token = _value(config.app_token)
+    token = secret_text(config.app_token)
     if not token:
         return [_fail("app token", MISSING["app"])]
     try:
@@ -205,7 +203,3 @@ def _time_zones() -> list[Finding]:
     if not count:
         return [_fail("time zones", "no time zone data found; install the package tzdata")]
     return [_ok("time zones", f"{count} are known")]
-
-
-def _value(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""

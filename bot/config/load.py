@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bot.config.schema import DEFAULT_SLACK_API, Config, Environment
+from bot.config.schema import DEFAULT_SLACK_API, Config, Environment, secret_text
 from bot.config.yaml_file import DOTENV, ConfigFile, variables
 from storage.sqlite import sqlite_path
 
@@ -191,7 +191,7 @@ def _message(error: Any) -> str:
 def _token_problems(env: Environment) -> list[str]:
     """Return what is wrong with the Slack tokens: missing, or with the prefix of the other kind."""
     problems = []
-    bot, app = ((s.get_secret_value() if s else "") for s in (env.slack_bot_token, env.slack_app_token))
+    bot, app = secret_text(env.slack_bot_token), secret_text(env.slack_app_token)
     if not bot:
         problems.append(MISSING["bot"])
     elif bot.startswith("xapp-"):

@@ -31,6 +31,11 @@ def http_address(value: str) -> str:
     return value
 
 
+def secret_text(secret: SecretStr | None) -> str:
+    """Return a secret's text, empty if it is not set."""
+    return secret.get_secret_value() if secret else ""
+
+
 def person(value: str) -> str:
     """Return a member of a role. Raise ValueError for a user group, which is not supported yet."""
     if USER_GROUP.fullmatch(value):

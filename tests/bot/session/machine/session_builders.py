@@ -1,9 +1,18 @@
-"""The words in which the example stories are told: people, calls, and a session brought to where a story begins."""
+"""Builders for the example tests: messages, calls, sessions in a given state, and reads of effects."""
 
 from typing import Any, TypeVar
 
-from bot.session.machine.effects import Append, AskModel, Effect, TakeInbox
-from bot.session.machine.events import Event, InboxTaken, Item, Proposed, Replied, WaitingMessage, WaitingOutcome
+from bot.session.machine.effects import Append, AskModel, Effect, Record, TakeInbox
+from bot.session.machine.events import (
+    Event,
+    InboxTaken,
+    Item,
+    Proposed,
+    Replied,
+    ToolFinished,
+    WaitingMessage,
+    WaitingOutcome,
+)
 from bot.session.machine.transition import transition
 from storage.records import ApprovalRule, CallState, Decision, Session, Thread
 from tools.call_outcome import CallOutcome
@@ -13,6 +22,7 @@ E = TypeVar("E")
 RULE = ApprovalRule(("ULEAD",), 1)
 FRESH = Session("s", Thread("T1", "C1", "1.0"), "public")
 DONE = CallOutcome(CallState.SUCCEEDED, "it worked")
+LOST = CallOutcome(CallState.UNKNOWN, "", error="the server went away")
 Step = tuple[Session, tuple[Effect, ...]]
 
 
@@ -54,6 +64,35 @@ def asked(session: Session, *items: Item) -> Session:
 
 def replied(session: Session, *calls: Proposed, text: str = "") -> Session:
     return after(session, Replied(session.turn, session.step, text, calls))
+
+
+def stepped(*calls: Proposed) -> Session:
+    """Return a session whose first turn proposed these calls in its first step."""
+    return replied(asked(FRESH), *calls)
+
+
+def parked(*names: str) -> Session:
+    """Return a session whose step rests with these calls to be approved."""
+    return stepped(*(call(name, "ask") for name in names))
+
+
+def lost() -> Session:
+    """Return a session whose step rests with a question about its only call, "a"."""
+    return after(stepped(call("a")), ToolFinished("a", 1, LOST))
+
+
+def at_boundary() -> Session:
+    """Return a session whose only call has ended and whose inbox is to be read before the next step."""
+    session, _ = transition(stepped(call("a")), ToolFinished("a", 1, DONE))
+    return session
+
+
+def check_only_recorded(session: Session, event: Event) -> None:
+    """Raise AssertionError if the event changes the session or has an effect besides its record."""
+    same, effects = transition(session, event)
+    assert same == session, event
+    assert kinds(effects) == ["Record"], event
+    assert of(effects, Record)[0].detail["event"] == type(event).__name__
 
 
 def of(effects: tuple[Effect, ...], kind: type[E]) -> list[E]:

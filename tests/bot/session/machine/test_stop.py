@@ -1,4 +1,4 @@
-"""Stop and resume: a stop ends exactly its turn, and a new process finds what is owed."""
+"""Stop and resume: a stop ends only its own turn, and a new process continues unfinished work."""
 
 import pytest
 
@@ -27,14 +27,19 @@ from tests.bot.session.machine.session_builders import (
     FRESH,
     after,
     asked,
+    at_boundary,
     call,
+    check_only_recorded,
     entries,
     happened,
     kinds,
+    lost,
     of,
+    parked,
     replied,
     said,
     state,
+    stepped,
     taken,
 )
 from tools.call_outcome import CallOutcome
@@ -59,15 +64,14 @@ def test_the_turn_records_why_it_was_stopped(reason) -> None:
 
 
 def test_a_stop_while_a_tool_runs_quotes_no_words_of_the_model() -> None:
-    _, effects = transition(replied(asked(FRESH), call("a")), Stopped(1, "", "timed_out", partial="Half a sen"))
+    _, effects = transition(stepped(call("a")), Stopped(1, "", "timed_out", partial="Half a sen"))
     assert not of(effects, CancelModel)
     words = {"text": "[timed_out by Hermes]", "calls": [], "broken": True}
     assert [e for e in of(effects, Append) if e.role == "assistant"] == [Append("assistant", words)]
 
 
 def test_a_stop_gives_every_open_call_a_result() -> None:
-    calls = (call("read", repeatable=True), call("write"), call("risky", "ask"))
-    session = replied(asked(FRESH), *calls)
+    session = stepped(call("read", repeatable=True), call("write"), call("risky", "ask"))
     session, effects = transition(session, Stopped(1, "UBOB"))
     assert {e.call for e in of(effects, CancelTool)} == {"read", "write"}
     assert of(effects, SetCall) == [
@@ -87,35 +91,29 @@ def test_a_stop_gives_every_open_call_a_result() -> None:
 
 
 def test_a_stop_leaves_the_question_about_a_lost_call_open() -> None:
-    lost = CallOutcome(CallState.UNKNOWN, "", error="the server went away")
-    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, lost))
-    session, effects = transition(session, Stopped(1, "UBOB"))
+    session, effects = transition(lost(), Stopped(1, "UBOB"))
     assert kinds(effects) == ["Record", "Append", "EndTurn", "Interrupt", "TakeInbox"]
     assert effects[1] == Append("tool", {"call": "a", "name": None, "text": RESULTS["unknown"]})
     assert [(c.state, c.quiet, c.detached) for c in session.calls] == [(CallState.UNKNOWN, True, True)]
 
 
 def test_a_stop_tells_no_outcome_of_an_earlier_call_that_is_still_unknown() -> None:
-    session = after(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), Decided("a", "approved"))
+    session = after(asked(parked("a"), said(2, "UBOB")), Decided("a", "approved"))
     _, effects = transition(session, Stopped(2, "UBOB"))
     assert of(effects, AskApproval) == [AskApproval("a", "unknown")]
     assert of(effects, PutOutcome) == []
 
 
 def test_a_stop_of_a_parked_step_withdraws_its_cards_and_ends_the_turn() -> None:
-    session = replied(asked(FRESH), call("a", "ask"), call("b", "ask"))
-    session, effects = transition(session, Stopped(1, "UBOB"))
+    session, effects = transition(parked("a", "b"), Stopped(1, "UBOB"))
     assert {e.call for e in of(effects, CloseApproval)} == {"a", "b"}
     assert of(effects, EndTurn) == [EndTurn(1, "stopped")]
     assert session.phase is Phase.WAITING_INPUT
-    same, effects = transition(session, Decided("a", "approved"))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    check_only_recorded(session, Decided("a", "approved"))
 
 
 def test_a_stop_withdraws_the_cards_of_older_turns_too_and_their_outcomes_are_quiet() -> None:
-    session = replied(asked(FRESH), call("a", "ask"))
-    session = asked(session, said(2, "UBOB"))
+    session = asked(parked("a"), said(2, "UBOB"))
     session, effects = transition(session, Stopped(2, "UBOB"))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     outcome = PutOutcome("a", 1, RESULTS["withdrawn"], quiet=True)
@@ -125,30 +123,26 @@ def test_a_stop_withdraws_the_cards_of_older_turns_too_and_their_outcomes_are_qu
 
 
 def test_a_time_limit_that_strikes_at_rest_leaves_the_cards_open() -> None:
-    session = replied(asked(FRESH), call("a", "ask"))
-    same, effects = transition(session, Stopped(1, "", "timed_out"))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    check_only_recorded(parked("a"), Stopped(1, "", "timed_out"))
 
 
 def test_open_cards_can_be_stopped_after_the_turn_was_answered() -> None:
-    session = replied(asked(FRESH), call("a", "ask"))
-    session = after(asked(session, said(2)), Replied(2, 2, "Hello"))
+    session = after(asked(parked("a"), said(2)), Replied(2, 2, "Hello"))
     session, effects = transition(session, Stopped(2, "UANN"))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert not of(effects, EndTurn)
     assert session.phase is Phase.WAITING_INPUT
 
 
-def test_a_stop_keeps_what_it_did_to_the_calls_before() -> None:
-    session = replied(asked(FRESH), call("write"), call("read", repeatable=True))
+def test_a_stop_cancels_calls_in_the_order_they_were_planned() -> None:
+    session = stepped(call("write"), call("read", repeatable=True))
     _, effects = transition(session, Stopped(1, "UBOB"))
     assert [e.call for e in of(effects, CancelTool)] == ["write", "read"]
     assert [e.call for e in of(effects, SetCall)] == ["write", "read"]
 
 
 def test_a_deleted_question_withdraws_its_own_cards_and_no_others() -> None:
-    session = asked(replied(asked(FRESH), call("first", "ask")), said(2, "UBOB"))
+    session = asked(parked("first"), said(2, "UBOB"))
     session = asked(replied(session, call("second", "ask")), said(3, "UCAT"))
     session = replied(session, call("third", "ask"))
     session, effects = transition(session, Stopped(2, "UBOB", "deleted"))
@@ -159,7 +153,7 @@ def test_a_deleted_question_withdraws_its_own_cards_and_no_others() -> None:
 
 @pytest.mark.parametrize("own", [call("b"), call("b", "ask")])
 def test_a_deleted_question_of_an_earlier_turn_does_not_end_the_step_of_this_one(own) -> None:
-    session = replied(asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB")), own)
+    session = replied(asked(parked("a"), said(2, "UBOB")), own)
     stopped, effects = transition(session, Stopped(1, "UANN", "deleted"))
     assert kinds(effects) == ["Record", "SetCall", "CloseApproval", "PutOutcome", "TakeInbox"]
     assert [c.id for c in stopped.calls] == ["b"]
@@ -167,7 +161,7 @@ def test_a_deleted_question_of_an_earlier_turn_does_not_end_the_step_of_this_one
 
 
 def test_a_deleted_question_of_an_earlier_turn_leaves_the_running_turn_alone() -> None:
-    session = asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB"))
+    session = asked(parked("a"), said(2, "UBOB"))
     session, effects = transition(session, Stopped(1, "UANN", "deleted"))
     assert kinds(effects) == ["Record", "SetCall", "CloseApproval", "PutOutcome", "TakeInbox"]
     assert session.phase is Phase.REASONING
@@ -176,27 +170,21 @@ def test_a_deleted_question_of_an_earlier_turn_leaves_the_running_turn_alone() -
 
 
 def test_a_deleted_question_whose_calls_have_ended_changes_nothing() -> None:
-    session = asked(replied(asked(FRESH), call("a", "ask")), said(2, "UBOB"))
+    session = asked(parked("a"), said(2, "UBOB"))
     session = asked(replied(session, call("b", "ask")), said(3, "UCAT"))
     session = after(session, Decided("a", "denied"))
-    same, effects = transition(session, Stopped(1, "UANN", "deleted"))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    check_only_recorded(session, Stopped(1, "UANN", "deleted"))
 
 
 def test_a_late_stop_never_touches_a_later_turn() -> None:
     session = after(asked(FRESH), Replied(1, 1, "Hello"))
     for later in (session, asked(session, said(2, "UBOB"))):
-        same, effects = transition(later, Stopped(1, "UANN"))
-        assert same == later
-        assert kinds(effects) == ["Record"]
+        check_only_recorded(later, Stopped(1, "UANN"))
 
 
 def test_a_second_stop_changes_nothing() -> None:
-    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
-    same, effects = transition(session, Stopped(1, "UBOB"))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    session = after(stepped(call("a")), Stopped(1, "UBOB"))
+    check_only_recorded(session, Stopped(1, "UBOB"))
 
 
 def test_a_stopped_session_answers_the_next_message() -> None:
@@ -206,7 +194,7 @@ def test_a_stopped_session_answers_the_next_message() -> None:
 
 
 def test_the_late_end_of_a_stopped_call_is_noted_and_starts_no_turn() -> None:
-    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
+    session = after(stepped(call("a")), Stopped(1, "UBOB"))
     session, effects = transition(session, ToolFinished("a", 1, DONE))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert of(effects, PutOutcome) == [PutOutcome("a", 1, "it worked", quiet=True)]
@@ -214,14 +202,14 @@ def test_the_late_end_of_a_stopped_call_is_noted_and_starts_no_turn() -> None:
 
 
 def test_a_stopped_call_that_never_began_takes_its_question_back() -> None:
-    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"))
+    session = after(stepped(call("a")), Stopped(1, "UBOB"))
     session, effects = transition(session, ToolFinished("a", 1, CallOutcome(CallState.CANCELLED, "it did not run")))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert session.calls == ()
 
 
 def test_a_stopped_call_that_is_run_again_can_be_stopped_again() -> None:
-    session = after(replied(asked(FRESH), call("a")), Stopped(1, "UBOB"), Decided("a", "run_again"))
+    session = after(stepped(call("a")), Stopped(1, "UBOB"), Decided("a", "run_again"))
     assert state(session, "a") is CallState.RUNNING
     session, effects = transition(session, Stopped(1, "UBOB"))
     assert of(effects, CancelTool) == [CancelTool("a")]
@@ -230,7 +218,7 @@ def test_a_stopped_call_that_is_run_again_can_be_stopped_again() -> None:
 
 
 def test_closing_ends_the_session_whatever_its_turn() -> None:
-    for session in (FRESH, asked(FRESH), replied(asked(FRESH), call("a", "ask"))):
+    for session in (FRESH, asked(FRESH), parked("a")):
         closed, effects = transition(session, Stopped(99, "UANN", closing=True))
         assert closed.closed
         assert closed.phase is Phase.WAITING_INPUT
@@ -239,8 +227,7 @@ def test_closing_ends_the_session_whatever_its_turn() -> None:
 
 
 def test_a_closed_session_stays_closed_when_a_call_of_it_is_stopped_again() -> None:
-    running = replied(asked(FRESH), call("a"))
-    session = after(running, Stopped(1, "UANN", closing=True), Decided("a", "run_again"))
+    session = after(stepped(call("a")), Stopped(1, "UANN", closing=True), Decided("a", "run_again"))
     session, effects = transition(session, Stopped(1, "UBOB"))
     assert of(effects, CancelTool) == [CancelTool("a")]
     assert session.closed
@@ -249,13 +236,11 @@ def test_a_closed_session_stays_closed_when_a_call_of_it_is_stopped_again() -> N
 def test_a_resumed_request_is_made_again_under_a_new_stamp() -> None:
     session, effects = transition(asked(FRESH), Resumed())
     assert effects == (AskModel(1, 2, 2),)
-    same, effects = transition(session, Replied(1, 1, "of the old process"))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    check_only_recorded(session, Replied(1, 1, "of the old process"))
 
 
 def test_after_a_crash_a_repeatable_call_runs_again_and_another_is_asked_about() -> None:
-    session = replied(asked(FRESH), call("read", repeatable=True), call("write"))
+    session = stepped(call("read", repeatable=True), call("write"))
     session, effects = transition(session, Resumed())
     assert effects == (
         StartAttempt("read", 2),
@@ -267,7 +252,7 @@ def test_after_a_crash_a_repeatable_call_runs_again_and_another_is_asked_about()
 
 
 def test_after_a_crash_a_step_of_lost_calls_rests_with_its_questions() -> None:
-    session, effects = transition(replied(asked(FRESH), call("write")), Resumed())
+    session, effects = transition(stepped(call("write")), Resumed())
     assert kinds(effects) == ["SetCall", "AskApproval", "RestTurn", "Pause", "TakeInbox"]
     assert of(effects, RestTurn) == [RestTurn(1)]
     assert session.phase is Phase.AWAITING_CONFIRMATION
@@ -275,22 +260,20 @@ def test_after_a_crash_a_step_of_lost_calls_rests_with_its_questions() -> None:
     assert entries(effects)[0] == ("tool", RESULTS["unknown"])
 
 
-def test_a_session_that_owes_nothing_looks_into_its_inbox() -> None:
-    parked = replied(asked(FRESH), call("a", "ask"))
-    for session in (FRESH, parked):
+def test_a_resumed_session_at_rest_takes_its_inbox() -> None:
+    for session in (FRESH, parked("a")):
         assert transition(session, Resumed()) == (session, (TakeInbox(),))
 
 
 def test_a_step_boundary_that_a_shutdown_left_goes_on_with_the_inbox() -> None:
-    session, _ = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, DONE))
-    session, effects = transition(session, Resumed())
+    session, effects = transition(at_boundary(), Resumed())
     assert effects == (TakeInbox(),)
     session, effects = taken(session, said(2))
     assert kinds(effects) == ["Append", "Take", "AskModel"]
 
 
 def test_a_call_lost_at_rest_leaves_its_question_and_no_turn_begins() -> None:
-    session = asked(replied(asked(FRESH), call("a", "ask")), said(2))
+    session = asked(parked("a"), said(2))
     session = after(session, Replied(2, 2, "Hello"), Decided("a", "approved"))
     assert session.phase is Phase.WAITING_INPUT
     session, effects = transition(session, Resumed())

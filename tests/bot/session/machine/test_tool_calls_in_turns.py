@@ -28,27 +28,25 @@ from storage.records import CallState, OpenCall, Phase, Session
 from tests.bot.session.machine.session_builders import (
     DONE,
     FRESH,
+    LOST,
     RULE,
     after,
     asked,
     call,
+    check_only_recorded,
     entries,
     happened,
     kinds,
+    lost,
     of,
+    parked,
     replied,
     said,
     state,
+    stepped,
     taken,
 )
 from tools.call_outcome import CallOutcome, failed
-
-LOST = CallOutcome(CallState.UNKNOWN, "", error="the server went away")
-
-
-def parked(*calls: str) -> Session:
-    """Return a session whose step rests with these calls to be approved."""
-    return replied(asked(FRESH), *(call(c, "ask") for c in calls))
 
 
 def gone_on(*calls: str) -> Session:
@@ -73,7 +71,7 @@ def test_the_transcript_has_each_call_as_it_was_reviewed() -> None:
 
 
 def test_an_open_call_keeps_its_turn_step_and_attempt() -> None:
-    session = replied(asked(FRESH), call("a"), call("b", "ask", repeatable=True))
+    session = stepped(call("a"), call("b", "ask", repeatable=True))
     assert session.calls == (
         OpenCall("a", 1, 1, CallState.RUNNING, attempt=1),
         OpenCall("b", 1, 1, CallState.AWAITING_APPROVAL, attempt=0, repeatable=True),
@@ -99,13 +97,13 @@ def test_a_call_with_a_refusal_never_runs_whatever_its_decision() -> None:
 
 
 def test_the_end_of_an_attempt_is_written_to_its_own_call() -> None:
-    session = replied(asked(FRESH), call("a"), call("b"))
+    session = stepped(call("a"), call("b"))
     _, effects = transition(session, ToolFinished("b", 1, DONE))
     assert of(effects, Append) == [Append("tool", {"call": "b", "name": None, "text": "it worked"})]
 
 
 def test_a_lost_call_is_recorded_as_unknown_with_the_reason() -> None:
-    _, effects = transition(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
+    _, effects = transition(stepped(call("a")), ToolFinished("a", 1, LOST))
     assert of(effects, SetCall) == [SetCall("a", CallState.UNKNOWN, "", None, 1, "the server went away")]
 
 
@@ -129,7 +127,7 @@ def test_an_approved_call_runs_at_once_while_another_still_awaits() -> None:
 
 
 def test_a_call_approved_while_another_runs_joins_it() -> None:
-    session = replied(asked(FRESH), call("a", "ask"), call("b"))
+    session = stepped(call("a", "ask"), call("b"))
     session, effects = transition(session, Decided("a", "approved"))
     assert effects == (StartAttempt("a", 1), RunTool("a", 1))
     assert session.phase is Phase.WAITING_TOOL
@@ -160,9 +158,7 @@ def test_the_last_verdict_resumes_the_step_with_true_results(verdict, ends) -> N
 def test_a_second_verdict_changes_nothing() -> None:
     session, _ = transition(parked("a", "b"), Decided("a", "approved"))
     for verdict in ("approved", "denied", "run_again"):
-        same, effects = transition(session, Decided("a", verdict))
-        assert same == session
-        assert kinds(effects) == ["Record"]
+        check_only_recorded(session, Decided("a", verdict))
 
 
 def test_a_message_meanwhile_starts_a_turn_that_sees_open_calls_as_awaiting() -> None:
@@ -243,8 +239,7 @@ def test_an_outcome_of_an_older_step_detaches_a_parked_one() -> None:
     ],
 )
 def test_an_answered_or_expired_question_about_a_lost_call_lets_the_step_go_on(verdict, ends, result) -> None:
-    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
-    session, effects = transition(session, Decided("a", verdict))
+    session, effects = transition(lost(), Decided("a", verdict))
     assert of(effects, SetCall) == [SetCall("a", ends, result)]
     assert entries(effects) == [("tool", result)]
     assert session.calls == ()
@@ -252,26 +247,19 @@ def test_an_answered_or_expired_question_about_a_lost_call_lets_the_step_go_on(v
 
 
 def test_run_again_starts_the_next_attempt_and_the_old_ones_end_is_late() -> None:
-    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
-    session, effects = transition(session, Decided("a", "run_again"))
+    session, effects = transition(lost(), Decided("a", "run_again"))
     assert effects == (ResumeTurn(1), StartAttempt("a", 2), RunTool("a", 2))
-    same, effects = transition(session, ToolFinished("a", 1, DONE))
-    assert same == session
-    assert kinds(effects) == ["Record"]
+    check_only_recorded(session, ToolFinished("a", 1, DONE))
 
 
 def test_a_lost_call_that_ends_after_all_closes_its_question() -> None:
-    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
-    session, effects = transition(session, ToolFinished("a", 1, DONE))
+    session, effects = transition(lost(), ToolFinished("a", 1, DONE))
     assert of(effects, CloseApproval) == [CloseApproval("a", "withdrawn")]
     assert entries(effects) == [("tool", "it worked")]
     assert session.calls == ()
 
 
 @pytest.mark.parametrize("ending", [CallState.TIMED_OUT, CallState.UNKNOWN])
-def test_that_a_lost_call_took_too_long_is_no_news(ending) -> None:
-    session = after(replied(asked(FRESH), call("a")), ToolFinished("a", 1, LOST))
-    same, effects = transition(session, ToolFinished("a", 1, CallOutcome(ending, "given up")))
-    assert same == session
-    assert state(session, "a") is CallState.UNKNOWN
-    assert kinds(effects) == ["Record"]
+def test_a_lost_call_that_times_out_or_is_lost_again_stays_unknown(ending) -> None:
+    assert state(lost(), "a") is CallState.UNKNOWN
+    check_only_recorded(lost(), ToolFinished("a", 1, CallOutcome(ending, "given up")))

@@ -56,12 +56,6 @@ class RecordingSocket:
 
 
 @pytest.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator() as simulator:
-        yield simulator
-
-
-@pytest.fixture
 async def connection(sim: Simulator) -> AsyncIterator[RecordingSocket]:
     connection = RecordingSocket(sim)
     await connection.socket.start()

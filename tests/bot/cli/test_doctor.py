@@ -18,12 +18,6 @@ from tests.hermes_process import bot_environment
 
 
 @pytest.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator() as simulator:
-        yield simulator
-
-
-@pytest.fixture
 async def model() -> AsyncIterator[ScriptedModel]:
     async with ScriptedModel(models=("scripted",)) as server:
         yield server

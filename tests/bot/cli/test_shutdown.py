@@ -23,12 +23,6 @@ STOP_S = 10.0  # a container runtime waits this long between SIGTERM and SIGKILL
 
 
 @pytest.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator() as simulator:
-        yield simulator
-
-
-@pytest.fixture
 async def model() -> AsyncIterator[ScriptedModel]:
     async with ScriptedModel() as server:
         yield server

@@ -1,22 +1,13 @@
 """A start that fails prints one line with the remedy and no traceback, and exits with the right code."""
 
 import sqlite3
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from bot.simulator.server import Simulator
 from tests.hermes_process import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, bot_environment, run_unprivileged
 from tests.waiting import until
 
 SECRETS = (BOT_TOKEN, APP_TOKEN, KEY, "xoxb-wrong-1", "xapp-wrong-1", "hunter2-hunter2")
-
-
-@pytest.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator() as simulator:
-        yield simulator
 
 
 async def refusal(hermes: HermesProcess) -> tuple[int, str]:

@@ -1,9 +1,7 @@
 """Memory jobs process each person separately, in batches; a failure for one does not stop the others."""
 
 import logging
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -15,15 +13,9 @@ from storage import memories
 from storage.database import Database, Tx
 from storage.records import Audience
 from tests.audit_records import events
-from tests.storage.stores import ANN, BEN, DAY, keep, note, store
+from tests.storage.stores import ANN, BEN, DAY, keep, note
 
 MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
 
 
 async def run(db: Database, name: str, *, stopping: bool = False, retention_days: int | None = None) -> Report:

@@ -1,12 +1,10 @@
 """A job runs once for each occurrence, in one process, and stopping waits for running jobs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import text
 
 from bot.config import crontab
@@ -14,7 +12,7 @@ from bot.jobs.scheduler import Report, ScheduledJob, Scheduler, Stopping
 from storage import job_runs
 from storage.database import Database
 from tests.audit_records import job_report
-from tests.storage.stores import DAY, store
+from tests.storage.stores import DAY
 from tests.waiting import until
 
 MONDAY = datetime(2026, 11, 30, 12, tzinfo=UTC).timestamp()
@@ -28,12 +26,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.time
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
 
 
 async def nothing() -> None:

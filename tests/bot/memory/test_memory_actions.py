@@ -1,8 +1,6 @@
 """Actions on memories: what is stored, what is refused, what is a duplicate."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,13 +14,7 @@ from storage.database import Database, Tx
 from storage.records import Audience, Place
 from tests.audit_records import events
 from tests.bot.memory.sensitive_samples import SECRET
-from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, store
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
+from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM
 
 
 async def test_a_memory_takes_the_audience_of_its_place_and_its_source(db: Database) -> None:

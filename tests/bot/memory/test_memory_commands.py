@@ -1,8 +1,5 @@
 """`/memory` in English and Chinese, with its buttons."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,13 +11,7 @@ from bot.texts import say
 from storage import memories as rows
 from storage.database import Database
 from storage.records import Memory, Person, Place
-from tests.storage.stores import ANN, BEN, DAY, DM, HALL, NOW, ROOM, keep, note, store
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
+from tests.storage.stores import ANN, BEN, DAY, DM, HALL, NOW, ROOM, keep, note
 
 
 async def type_in(db: Database, text: str, person: Person = ANN, place: Place = DM) -> CommandAnswer:

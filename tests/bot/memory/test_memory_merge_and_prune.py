@@ -1,9 +1,7 @@
 """What maintenance archives, deletes and merges."""
 
 import itertools
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,15 +14,9 @@ from storage import memories
 from storage.database import Database, Tx
 from storage.records import Audience, Memory
 from tests.bot.memory.memory_strategies import PLACES, memory
-from tests.storage.stores import BEN, DAY, NOW, keep, note, store
+from tests.storage.stores import BEN, DAY, NOW, keep, note
 
 STANDING = {"identity", "preference", "instruction"}
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,10 +2,7 @@
 
 import random
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,13 +12,7 @@ from bot.memory.recall import MAX_RECALLED, again, recall
 from storage import memories
 from storage.database import Database, Tx
 from storage.records import Audience, Memory, Person, Place
-from tests.storage.stores import ANN, BEN, DAY, DM, FAIR, HALL, NOW, ROOM, keep, note, store
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    async with store(tmp_path) as opened:
-        yield opened
+from tests.storage.stores import ANN, BEN, DAY, DM, FAIR, HALL, NOW, ROOM, keep, note
 
 
 async def ask(db: Database, question: str, person: Person | None = ANN, place: Place | None = DM) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.simulator.server import Simulator
-from bot.simulator.simulator_settings import SimulatorSettings
 from bot.slack.reply.reply_services import ReplyTiming
 from bot.slack.slack_chat import SlackChat
 from tests.bot.slack.slack_setup import SlackThread
@@ -13,12 +12,6 @@ from tests.bot.slack.slack_setup import SlackThread
 FAST = ReplyTiming(
     append_max_wait_s=0.5, append_s=0.02, appends_per_minute=1e6, edit_s=0.02, backoff=(0.02, 0.02, 0.05, 0.05)
 )
-
-
-@pytest.fixture
-async def sim() -> AsyncIterator[Simulator]:
-    async with Simulator(SimulatorSettings()) as simulator:
-        yield simulator
 
 
 @pytest.fixture

@@ -1,20 +1,11 @@
-"""An empty database, and transactions on it in which events of Slack are stored."""
+"""Transactions in which events of Slack are stored."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from storage.database import Database
 from tests.bot.session.intake.intake_setup import Intake
-from tests.storage.stores import store
-
-
-@pytest.fixture
-async def db(tmp_path: Path) -> AsyncIterator[Database]:
-    """An empty database at the newest revision."""
-    async with store(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""A real Bolt app that records what it receives, and a check of refused calls."""
+"""A real Bolt app that records what it receives, a check of refused calls, and arguments of calls."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.simulator.server import Simulator
+
+WHO = {"recipient_user_id": "U0ANA", "recipient_team_id": "T0SIM"}  # who sees a stream in a channel
 ANY = re.compile(".*")
 SCOPES = [
     "app_mentions:read",
@@ -109,6 +113,20 @@ class Bolt:
             await self.on_gesture(body, ack)
         else:
             await ack()
+
+
+@asynccontextmanager
+async def connected_bolt(sim: Simulator, client: AsyncWebClient) -> AsyncIterator[Bolt]:
+    """Open a Bolt app on the simulator's socket; close it at the end."""
+    app = Bolt(client, sim.settings.app_token)
+    await app.connect()
+    await sim.wait_connected()
+    yield app
+    await app.close()
+
+
+def words(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text}
 
 
 async def refused(call: Awaitable[Any], error: str) -> dict[str, Any]:

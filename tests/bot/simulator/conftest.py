@@ -8,7 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
-from tests.bot.simulator.bolt_app import MANIFEST, Bolt
+from tests.bot.simulator.bolt_app import MANIFEST, Bolt, connected_bolt
 
 
 @pytest.fixture
@@ -26,8 +26,11 @@ async def client(sim: Simulator) -> AsyncIterator[AsyncWebClient]:
 
 @pytest.fixture
 async def bolt(sim: Simulator, client: AsyncWebClient) -> AsyncIterator[Bolt]:
-    app = Bolt(client, sim.settings.app_token)
-    await app.connect()
-    await sim.wait_connected()
-    yield app
-    await app.close()
+    async with connected_bolt(sim, client) as app:
+        yield app
+
+
+@pytest.fixture
+async def root(sim: Simulator) -> str:
+    """The timestamp of a mention in #general."""
+    return await sim.say("U0ANA", "C0GENERAL", "@hermes go")

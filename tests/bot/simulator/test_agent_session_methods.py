@@ -12,11 +12,6 @@ from bot.simulator.simulator_settings import SimulatorSettings
 from tests.bot.simulator.bolt_app import MANIFEST, refused
 
 
-@pytest.fixture
-async def root(sim: Simulator) -> str:
-    return await sim.say("U0ANA", "C0GENERAL", "@hermes go")
-
-
 def status_of(sim: Simulator, root: str) -> str:
     session = sim.session("C0GENERAL", root)
     return session.status if session else "none"

@@ -7,11 +7,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_errors import SimulatorError
-from tests.bot.simulator.bolt_app import Bolt, refused
-
-
-def words(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text}
+from tests.bot.simulator.bolt_app import Bolt, refused, words
 
 
 def field(block_id: str, element: dict[str, Any], **more: Any) -> dict[str, Any]:

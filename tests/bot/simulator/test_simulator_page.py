@@ -13,7 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_settings import SimulatorSettings
-from tests.bot.simulator.bolt_app import MANIFEST, Bolt
+from tests.bot.simulator.bolt_app import MANIFEST, WHO, Bolt, connected_bolt, words
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 needed = os.environ.get("HERMES_REQUIRE_BROWSER") == "1"
@@ -22,11 +22,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM and not needed, reason="no chromium is installed"),
 ]
-WHO = {"recipient_user_id": "U0ANA", "recipient_team_id": "T0SIM"}
-
-
-def words(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -54,11 +49,8 @@ async def client(sim: Simulator) -> AsyncIterator[AsyncWebClient]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def bolt(sim: Simulator, client: AsyncWebClient) -> AsyncIterator[Bolt]:
-    app = Bolt(client, sim.settings.app_token)
-    await app.connect()
-    await sim.wait_connected()
-    yield app
-    await app.close()
+    async with connected_bolt(sim, client) as app:
+        yield app
 
 
 @pytest_asyncio.fixture(loop_scope="module")

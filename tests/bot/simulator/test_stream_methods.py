@@ -6,19 +6,13 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.simulator.server import Simulator
-from tests.bot.simulator.bolt_app import refused
+from tests.bot.simulator.bolt_app import WHO, refused
 
 TEXT = {"type": "markdown_text", "text": "hello "}
-WHO = {"recipient_user_id": "U0ANA", "recipient_team_id": "T0SIM"}
 
 
 def task(status: str, **more: str) -> dict[str, Any]:
     return {"type": "task_update", "id": "t1", "title": "Look it up", "status": status, **more}
-
-
-@pytest.fixture
-async def root(sim: Simulator) -> str:
-    return await sim.say("U0ANA", "C0GENERAL", "@hermes go")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Tokens, scopes, unknown methods, faults and rate limits (slack.md §5.4, §1.1)."""
 
+import asyncio
 from copy import deepcopy
 
 import aiohttp
@@ -101,17 +102,19 @@ async def test_faults_can_be_removed(sim: Simulator, client: AsyncWebClient) -> 
     await client.auth_test()
 
 
-async def test_a_delayed_call_is_answered_later(sim: Simulator, client: AsyncWebClient) -> None:
-    await sim.fail_next("auth.test", delay=0.01)
-    await client.auth_test()
+async def test_a_delayed_call_is_answered_after_calls_made_during_its_delay(
+    sim: Simulator, client: AsyncWebClient
+) -> None:
+    await sim.fail_next("auth.test", delay=0.3)
+    await asyncio.gather(client.auth_test(), client.users_list())
+    assert [call.method for call in sim.calls()] == ["users.list", "auth.test"]
 
 
 async def test_calls_per_method_and_minute_are_limited(sim: Simulator, client: AsyncWebClient) -> None:
     sim.switches.enforce_tiers = True
     for _ in range(20):
         await client.users_list()
-    body = client.users_list()
-    await refused(body, "ratelimited")
+    await refused(client.users_list(), "ratelimited")
     await client.users_info(user="U0ANA")
     await sim.advance(61)
     await client.users_list()

@@ -45,7 +45,7 @@ def test_raw_line_breaks_in_long_code_are_kept() -> None:
     ['"-', "a]{", "//#}", "(", ".1(", '"b"```”', '(a\\u"b"```', "'/*\n\n", ")```]}{", "-”#:", "true1", "{}", "\\u"],
 )
 @pytest.mark.parametrize("start", ["{", '{"a": "'])
-def test_a_hostile_text_is_refused_quickly(start: str, piece: str) -> None:
+def test_a_hostile_text_is_repaired_or_refused_quickly(start: str, piece: str) -> None:
     text = (start + piece * MAX_REPAIRED_CHARACTERS)[:MAX_REPAIRED_CHARACTERS]
     with suppress(RepairError):
         repair_json(text)  # without the meter most of these need minutes, more than the time limit of a test

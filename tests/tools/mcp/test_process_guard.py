@@ -45,9 +45,13 @@ async def all_dead(pids: list[int]) -> None:
     await until(left, [])
 
 
-def read_pids(process: subprocess.Popen[str]) -> list[int]:
+async def running_pids(process: subprocess.Popen[str], count: int) -> list[int]:
+    """Return the process ids that the process prints first; raise AssertionError unless `count` processes run."""
     assert process.stdout is not None
-    return [int(word) for word in process.stdout.readline().split()]
+    pids = [int(word) for word in (await asyncio.to_thread(process.stdout.readline)).split()]
+    assert len(pids) == count
+    assert all(map(alive, pids))
+    return pids
 
 
 @pytest.fixture
@@ -69,9 +73,7 @@ async def test_server_and_grandchildren_end_when_the_bot_is_killed(
     command = [sys.executable, "-c", BOT, what, str(tmp_path / "here")]
     bot = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)  # noqa: ASYNC220
     started.append(bot)
-    pids = await asyncio.to_thread(read_pids, bot)
-    assert len(pids) == 3
-    assert all(map(alive, pids))
+    pids = await running_pids(bot, 3)
     bot.kill()
     await all_dead(pids)
 
@@ -89,8 +91,7 @@ SWARM = "sleep 600 & a=$!; setsid sleep 600 & b=$!; echo $$ $a $b; "
 
 async def test_the_children_of_a_server_that_ends_are_ended(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, SWARM + "read line")
-    pids = await asyncio.to_thread(read_pids, process)
-    assert all(map(alive, pids))
+    pids = await running_pids(process, 3)
     assert process.stdin is not None
     process.stdin.close()
     await all_dead([*pids, process.pid])
@@ -98,7 +99,7 @@ async def test_the_children_of_a_server_that_ends_are_ended(started: list[subpro
 
 async def test_sigterm_to_the_group_ends_even_processes_that_ignore_it(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, "trap '' TERM; " + SWARM + "while :; do sleep 600; done")
-    pids = await asyncio.to_thread(read_pids, process)
+    pids = await running_pids(process, 3)
     os.killpg(process.pid, signal.SIGTERM)
     await all_dead([*pids, process.pid])
 
@@ -106,7 +107,7 @@ async def test_sigterm_to_the_group_ends_even_processes_that_ignore_it(started: 
 @pytest.mark.skipif(not process_guard.LINUX, reason="the kernel's parent-death signal is Linux's")
 async def test_a_server_ends_when_its_guard_is_killed(started: list[subprocess.Popen[str]]) -> None:
     process = under_guard(started, "echo $$; exec sleep 600")
-    pids = await asyncio.to_thread(read_pids, process)
+    pids = await running_pids(process, 1)
     process.kill()
     await all_dead(pids)
 

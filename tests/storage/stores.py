@@ -47,3 +47,8 @@ def keep(tx: Tx, memory: Memory) -> Memory:
         content_hash=content_hash(memory.content),
         actor=memory.owner,
     )
+
+
+async def kept(db: Database, person: Person = ANN) -> list[Memory]:
+    """Return the memories of a person, except superseded ones."""
+    return list(await db.read(memories.page, person.team, person.id, limit=99))

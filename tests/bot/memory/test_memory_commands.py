@@ -8,10 +8,9 @@ from bot.memory import memory_commands
 from bot.memory.memory_commands import ACTIONS, ASK, FORGET, KEEP, PAGE, WIDEN
 from bot.ports import CommandAnswer
 from bot.texts import say
-from storage import memories as rows
 from storage.database import Database
-from storage.records import Memory, Person, Place
-from tests.storage.stores import ANN, BEN, DAY, DM, HALL, NOW, ROOM, keep, note
+from storage.records import Person, Place
+from tests.storage.stores import ANN, BEN, DAY, DM, HALL, NOW, ROOM, keep, kept, note
 
 
 async def type_in(db: Database, text: str, person: Person = ANN, place: Place = DM) -> CommandAnswer:
@@ -21,10 +20,6 @@ async def type_in(db: Database, text: str, person: Person = ANN, place: Place = 
 async def press(db: Database, answer: CommandAnswer, label: str, person: Person = ANN) -> CommandAnswer:
     button = next(b for b in answer.buttons if b.label == label)
     return await db.write(memory_commands.press, person, button.action, button.value, NOW)
-
-
-async def kept(db: Database, person: Person = ANN) -> list[Memory]:
-    return list(await db.read(rows.page, person.team, person.id, limit=99))
 
 
 @pytest.mark.parametrize(

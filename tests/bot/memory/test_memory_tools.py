@@ -11,10 +11,8 @@ import pytest
 
 from bot.memory.memory_tools import MEMORY_TOOLS
 from bot.ports import Chat
-from storage import memories as rows
-from storage.database import Database
-from storage.records import Audience, Memory, Person, Place, Thread
-from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, note, store
+from storage.records import Audience, Memory, Place, Thread
+from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, kept, note, store
 from tests.waiting import until
 from tools.tool_context import ToolContext
 from tools.tool_definition import ToolError
@@ -45,10 +43,6 @@ async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
             now=lambda: NOW,
             files_root=tmp_path,
         )
-
-
-async def kept(db: Database, person: Person = ANN) -> list[Memory]:
-    return list(await db.read(rows.page, person.team, person.id, limit=99))
 
 
 async def test_a_remembered_memory_has_its_source_and_is_found_again(context: ToolContext) -> None:

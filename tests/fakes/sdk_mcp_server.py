@@ -24,8 +24,10 @@ def add(a: int, b: int) -> int:
 
 
 @server.tool(annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=True))
-async def slow(seconds: float) -> str:
-    """Take its time."""
+async def slow(seconds: float, file: str = "") -> str:
+    """Create the file, if one is named, and take the time."""
+    if file:
+        mark(file)
     await asyncio.sleep(seconds)
     return "done"
 
@@ -79,8 +81,12 @@ async def stubborn() -> int:
     return os.getpid()
 
 
-def block_thread(file: str) -> None:
+def mark(file: str) -> None:
     Path(file).write_text("here")
+
+
+def block_thread(file: str) -> None:
+    mark(file)
     threading.Event().wait(600)  # until the process is killed
 
 

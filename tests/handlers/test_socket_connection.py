@@ -24,6 +24,7 @@ class RecordingSocket:
 
     def __init__(self, sim: Simulator, token: str = "xapp-simulator") -> None:
         self.texts: list[str] = []
+        self._sim = sim
         me = AuthorizeResult(enterprise_id=None, team_id="T0SIM", bot_user_id="U0HERMES", bot_id="B0HERMES")
 
         async def authorize() -> AuthorizeResult:
@@ -41,7 +42,11 @@ class RecordingSocket:
     async def alive(self) -> bool:
         return self.socket.alive
 
-    async def receives(self, sim: Simulator, text: str) -> None:
+    async def requests(self) -> int:
+        """Return how often a socket address was requested."""
+        return len(self._sim.calls("apps.connections.open"))
+
+    async def receives(self, text: str) -> None:
         """Wait for an open socket, post a message, and wait until it arrives.
 
         A message posted without a socket would only be delivered after Slack's delay.
@@ -51,7 +56,7 @@ class RecordingSocket:
             return text in self.texts
 
         await until(self.alive, True)
-        await sim.say(ANA, GENERAL, text)
+        await self._sim.say(ANA, GENERAL, text)
         await until(arrived, True)
 
 
@@ -65,55 +70,49 @@ async def connection(sim: Simulator) -> AsyncIterator[RecordingSocket]:
 
 
 async def test_an_open_socket_receives_events(sim: Simulator, connection: RecordingSocket) -> None:
-    await connection.receives(sim, "hello")
+    await connection.receives("hello")
 
 
 async def test_a_socket_that_goes_silent_is_replaced(sim: Simulator, connection: RecordingSocket) -> None:
     sim.switches.silent_sockets = True
     await until(connection.alive, False)
     sim.switches.silent_sockets = False
-    await connection.receives(sim, "again")
+    await connection.receives("again")
 
 
 async def test_a_socket_that_was_cut_is_replaced(sim: Simulator, connection: RecordingSocket) -> None:
     await sim.kill_sockets()
     await until(connection.alive, False)
-    await connection.receives(sim, "again")
+    await connection.receives("again")
 
 
 async def test_a_socket_that_slack_asks_to_refresh_is_refreshed(sim: Simulator, connection: RecordingSocket) -> None:
     for n in range(3):
+        before = await connection.requests()
         await sim.refresh_sockets()
+        await until(connection.requests, before + 1)
         await sim.wait_connected()
-        await connection.receives(sim, f"again {n}")
+        await connection.receives(f"again {n}")
 
 
 async def test_after_a_bad_socket_address_a_new_one_is_requested(sim: Simulator, connection: RecordingSocket) -> None:
     sim.switches.bad_tickets = True
     await sim.kill_sockets()
     await until(connection.alive, False)
-    asked = len(sim.calls("apps.connections.open"))
-
-    async def more() -> int:
-        return len(sim.calls("apps.connections.open")) - asked
-
-    await until(more, lambda n: n >= 2)
+    before = await connection.requests()
+    await until(connection.requests, lambda now: now >= before + 2)
     assert not connection.socket.alive
     sim.switches.bad_tickets = False
-    await connection.receives(sim, "again")
+    await connection.receives("again")
 
 
 async def test_a_bad_address_at_the_first_connection_is_replaced(sim: Simulator) -> None:
     sim.switches.bad_tickets = True
     connection = RecordingSocket(sim)
     await connection.socket.start()
-
-    async def asked() -> int:
-        return len(sim.calls("apps.connections.open"))
-
-    await until(asked, lambda n: n >= 2)
+    await until(connection.requests, lambda now: now >= 2)
     sim.switches.bad_tickets = False
-    await connection.receives(sim, "at last")
+    await connection.receives("at last")
     await connection.socket.close()
 
 
@@ -129,7 +128,7 @@ async def test_a_revoked_token_is_logged_and_tried_again(
     await until(said, True)
     assert not connection.socket.alive
     await sim.clear_faults()
-    await connection.receives(sim, "again")
+    await connection.receives("again")
 
 
 async def test_an_unreachable_slack_is_tried_again(sim: Simulator, connection: RecordingSocket) -> None:
@@ -137,7 +136,7 @@ async def test_an_unreachable_slack_is_tried_again(sim: Simulator, connection: R
     await sim.kill_sockets()
     await until(connection.alive, False)
     await sim.clear_faults()
-    await connection.receives(sim, "again")
+    await connection.receives("again")
 
 
 async def test_closing_is_quick_while_slack_is_unreachable(sim: Simulator) -> None:

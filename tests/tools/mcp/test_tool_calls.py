@@ -58,9 +58,14 @@ async def test_a_failing_tool_is_a_tool_error(server: McpTestHub) -> None:
     assert caught.value.code == "tool_failed"
 
 
-async def test_a_cancelled_call_leaves_the_connection_usable(server: McpTestHub) -> None:
-    call = asyncio.create_task(server.call("t_slow", seconds=60))
-    await asyncio.sleep(0)
+async def test_a_cancelled_call_leaves_the_connection_usable(server: McpTestHub, tmp_path: Path) -> None:
+    file = tmp_path / "here"
+
+    async def arrived() -> bool:
+        return file.exists()
+
+    call = asyncio.create_task(server.call("t_slow", seconds=60, file=str(file)))
+    await until(arrived, True)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -1,4 +1,4 @@
-"""One thread in the simulator, as people see it."""
+"""One thread in the simulator, as people see it, and a reply of three sentences in it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,6 +7,12 @@ from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
+
+FIRST = "This is the first sentence of the answer, which is long enough to be seen. "
+SECOND = "Here comes the second one, which has as many words as the first one had. "
+THIRD = "And the third one ends it."
+WHOLE = FIRST + SECOND + THIRD
+STREAM_METHODS = ["chat.startStream", "chat.appendStream", "chat.stopStream"]
 
 
 @dataclass
@@ -67,3 +73,29 @@ class SlackThread:
             lambda: [m for m in self.answers() if m.streaming_state == "in_progress" and (m.text or m.tasks)]
         )
         return found[-1]
+
+
+async def stream_three_sentences(slack: SlackThread, **changes: str) -> None:
+    """Add three sentences, each after the one before was shown, and finish."""
+    reply = slack.reply(**changes)
+    reply.text(FIRST)
+    await slack.sim.wait_for(lambda: "first sentence" in slack.all_text())
+    reply.text(SECOND)
+    await slack.sim.wait_for(lambda: "Here comes" in slack.all_text() or slack.sim.calls("chat.appendStream"))
+    reply.text(THIRD)
+    await reply.finish(WHOLE)
+
+
+async def add_at_once(slack: SlackThread) -> None:
+    """Add all content without waiting for Slack, and finish."""
+    reply = slack.reply()
+    reply.text(FIRST)
+    reply.text(SECOND)
+    reply.task("c", "Look", "complete")
+    await reply.finish(WHOLE)
+
+
+def assert_complete(slack: SlackThread) -> None:
+    assert slack.all_text() == " ".join(WHOLE.split())
+    assert all(m.streaming_state != "in_progress" for m in slack.answers())
+    assert slack.status() == "active"

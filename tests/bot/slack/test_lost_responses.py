@@ -9,18 +9,18 @@ from bot.simulator.simulator_settings import SimulatorSettings
 from bot.slack.slack_chat import SlackChat
 from storage.records import Thread
 from tests.bot.slack.conftest import FAST
-from tests.bot.slack.slack_setup import SlackThread
-from tests.bot.slack.test_slack_failures import (
+from tests.bot.slack.slack_setup import (
     FIRST,
-    METHODS,
+    STREAM_METHODS,
     WHOLE,
+    SlackThread,
     add_at_once,
     assert_complete,
     stream_three_sentences,
 )
 
 
-@pytest.mark.parametrize("method", [*METHODS, "chat.postMessage"])
+@pytest.mark.parametrize("method", [*STREAM_METHODS, "chat.postMessage"])
 @pytest.mark.parametrize("blind", [{"status": 500}, {"drop": True}])
 @pytest.mark.parametrize("effect", [False, True])
 async def test_after_a_response_lost_while_the_thread_cannot_be_read_nothing_is_sent_twice(

@@ -4,8 +4,7 @@ import pytest
 
 from bot.ports import Reply
 from bot.slack.slack_chat import SlackChat
-from tests.bot.slack.slack_setup import SlackThread
-from tests.bot.slack.test_slack_failures import FIRST, SECOND
+from tests.bot.slack.slack_setup import FIRST, SECOND, SlackThread
 
 LONG = "several words of a long text " * 500
 

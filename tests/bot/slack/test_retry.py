@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.bot.slack.slack_setup import SlackThread
-from tests.bot.slack.test_slack_failures import FIRST, WHOLE, assert_complete
+from tests.bot.slack.slack_setup import FIRST, WHOLE, SlackThread, assert_complete
 from tools.tool_context import ChatError
 
 

@@ -5,44 +5,22 @@ from typing import Any
 
 import pytest
 
-from tests.bot.slack.slack_setup import SlackThread
+from tests.bot.slack.slack_setup import (
+    FIRST,
+    SECOND,
+    STREAM_METHODS,
+    WHOLE,
+    SlackThread,
+    add_at_once,
+    assert_complete,
+    stream_three_sentences,
+)
 from tools.tool_context import ChatError
 
-FIRST = "This is the first sentence of the answer, which is long enough to be seen. "
-SECOND = "Here comes the second one, which has as many words as the first one had. "
-THIRD = "And the third one ends it."
-WHOLE = FIRST + SECOND + THIRD
 LOST: list[dict[str, Any]] = [{"status": 500}, {"status": 503}, {"drop": True}, {"error": "internal_error"}]
-METHODS = ["chat.startStream", "chat.appendStream", "chat.stopStream"]
 
 
-async def stream_three_sentences(slack: SlackThread, **changes: str) -> None:
-    """Add three sentences, each after the one before was shown, and finish."""
-    reply = slack.reply(**changes)
-    reply.text(FIRST)
-    await slack.sim.wait_for(lambda: "first sentence" in slack.all_text())
-    reply.text(SECOND)
-    await slack.sim.wait_for(lambda: "Here comes" in slack.all_text() or slack.sim.calls("chat.appendStream"))
-    reply.text(THIRD)
-    await reply.finish(WHOLE)
-
-
-async def add_at_once(slack: SlackThread) -> None:
-    """Add all content without waiting for Slack, and finish."""
-    reply = slack.reply()
-    reply.text(FIRST)
-    reply.text(SECOND)
-    reply.task("c", "Look", "complete")
-    await reply.finish(FIRST + SECOND + THIRD)
-
-
-def assert_complete(slack: SlackThread) -> None:
-    assert slack.all_text() == " ".join(WHOLE.split())
-    assert all(m.streaming_state != "in_progress" for m in slack.answers())
-    assert slack.status() == "active"
-
-
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STREAM_METHODS)
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("effect", [False, True])
 async def test_a_lost_response_neither_loses_nor_repeats_text(
@@ -54,7 +32,7 @@ async def test_a_lost_response_neither_loses_nor_repeats_text(
     assert len(slack.answers()) == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STREAM_METHODS)
 async def test_a_429_delays_and_loses_nothing(slack: SlackThread, method: str) -> None:
     await slack.sim.fail_next(method, status=429, retry_after=1)
     await stream_three_sentences(slack)
@@ -232,7 +210,7 @@ async def test_below_a_stopped_message_that_refuses_edits_the_note_is_posted(sla
 
 
 async def test_a_reply_arrives_after_slack_was_unavailable_for_a_while(slack: SlackThread) -> None:
-    for method in METHODS:
+    for method in STREAM_METHODS:
         await slack.sim.fail_next(method, status=503, count=2)
     await stream_three_sentences(slack)
     assert_complete(slack)
@@ -246,7 +224,7 @@ async def test_a_final_refusal_is_raised_and_the_status_is_reset(slack: SlackThr
     assert slack.status() == "active"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", STREAM_METHODS)
 async def test_content_added_at_once_survives_a_lost_response(slack: SlackThread, method: str) -> None:
     await slack.sim.fail_next(method, status=500, effect=True)
     await add_at_once(slack)

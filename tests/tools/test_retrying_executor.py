@@ -62,7 +62,7 @@ def error(outcome: CallOutcome) -> dict[str, Any]:
     return dict(json.loads(outcome.result)["error"])
 
 
-async def failing(*errors: Exception) -> Behaviour:
+def failing(*errors: Exception) -> Behaviour:
     waiting = list(errors)
 
     async def behave() -> str:
@@ -74,14 +74,14 @@ async def failing(*errors: Exception) -> Behaviour:
 
 
 async def test_a_value_comes_back_as_the_result(harness: Harness) -> None:
-    outcome = await harness.run(acting(await failing()))
+    outcome = await harness.run(acting(failing()))
     assert outcome == CallOutcome(CallState.SUCCEEDED, '{"ok": true, "data": "done"}')
     assert harness.attempts == [1]
 
 
 async def test_a_temporary_error_of_a_repeatable_tool_is_retried_with_growing_delays(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", retryable=True)
-    outcome = await harness.run(acting(await failing(fault, fault)))
+    outcome = await harness.run(acting(failing(fault, fault)))
     assert outcome.state is CallState.SUCCEEDED
     assert harness.attempts == [1, 2, 3]
     assert harness.slept == [0.2, 0.4]
@@ -89,7 +89,7 @@ async def test_a_temporary_error_of_a_repeatable_tool_is_retried_with_growing_de
 
 async def test_after_the_last_retry_the_model_sees_exactly_the_tools_error(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", suggestion="At noon.", retryable=True)
-    outcome = await harness.run(acting(await failing(*[fault] * 3)))
+    outcome = await harness.run(acting(failing(*[fault] * 3)))
     assert (outcome.state, outcome.error) == (CallState.FAILED, "busy")
     assert error(outcome) == {"code": "busy", "message": "Try later.", "suggestion": "At noon.", "retryable": True}
 
@@ -103,14 +103,14 @@ async def test_after_the_last_retry_the_model_sees_exactly_the_tools_error(harne
     ],
 )
 async def test_no_other_error_is_retried(harness: Harness, changes: dict[str, Any], fault: Exception) -> None:
-    outcome = await harness.run(acting(await failing(fault), **changes))
+    outcome = await harness.run(acting(failing(fault), **changes))
     assert outcome.state is CallState.FAILED
     assert harness.attempts == [1]
 
 
 async def test_the_attempt_that_the_ledger_records_is_not_reported_again(harness: Harness) -> None:
     fault = ToolError("busy", "Try later.", retryable=True)
-    await harness.run(acting(await failing(fault)), attempt=4)
+    await harness.run(acting(failing(fault)), attempt=4)
     assert harness.attempts == [5]
 
 
@@ -133,7 +133,7 @@ async def test_an_unexpected_exception_shows_neither_its_message_nor_a_trace(
     harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    outcome = await harness.run(acting(await failing(RuntimeError("token xoxb-1")), effect="write"))
+    outcome = await harness.run(acting(failing(RuntimeError("token xoxb-1")), effect="write"))
     assert (outcome.state, outcome.error) == (CallState.FAILED, "internal_error")
     assert "part of its work" in error(outcome)["message"]
     assert "xoxb" not in outcome.result + caplog.text + str([r.__dict__ for r in caplog.records])
@@ -186,7 +186,7 @@ async def test_a_stop_between_two_attempts_ends_the_call(harness: Harness) -> No
         await never()
 
     executor = Executor(Policy(), now=lambda: 0.0, sleep=sleep)
-    acted = acting(await failing(ToolError("busy", "Later.", retryable=True)))
+    acted = acting(failing(ToolError("busy", "Later.", retryable=True)))
     outcome = await executor.run(acted, call_of(acted), NO_CONTEXT, cancel=cancel)
     assert outcome.state is CallState.CANCELLED
 

@@ -10,6 +10,12 @@ from bot.simulator.server import Simulator
 from tests.bot.simulator.bolt_app import Bolt, refused
 
 
+async def socket_url(sim: Simulator) -> str:
+    """Return a new socket address with its ticket."""
+    client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
+    return str((await client.apps_connections_open(app_token=sim.settings.app_token))["url"])
+
+
 async def test_a_mention_in_a_channel_is_two_events_with_different_ids(sim: Simulator, bolt: Bolt) -> None:
     ts = await sim.say("U0ANA", "C0GENERAL", "@hermes what is 1 < 2?")
     await sim.wait_settled()
@@ -109,8 +115,7 @@ async def test_an_aborted_connection_is_replaced(sim: Simulator, bolt: Bolt) -> 
 
 
 async def test_a_ticket_works_once(sim: Simulator) -> None:
-    app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
-    url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
+    url = await socket_url(sim)
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(url) as socket:
             assert (await socket.receive_json())["type"] == "hello"
@@ -120,8 +125,7 @@ async def test_a_ticket_works_once(sim: Simulator) -> None:
 
 async def test_a_bad_ticket_is_refused(sim: Simulator) -> None:
     sim.switches.bad_tickets = True
-    app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
-    url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
+    url = await socket_url(sim)
     async with aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError):
             await session.ws_connect(url)
@@ -129,8 +133,7 @@ async def test_a_bad_ticket_is_refused(sim: Simulator) -> None:
 
 async def test_a_silent_connection_gets_no_hello_and_no_event(sim: Simulator) -> None:
     sim.switches.silent_sockets = True
-    app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
-    url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
+    url = await socket_url(sim)
     async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
         await sim.say("U0ANA", "D0ANA", "hello?")
         with pytest.raises(TimeoutError):
@@ -139,12 +142,8 @@ async def test_a_silent_connection_gets_no_hello_and_no_event(sim: Simulator) ->
 
 
 async def test_an_eleventh_connection_is_refused(sim: Simulator) -> None:
-    app_client = AsyncWebClient(token=sim.settings.app_token, base_url=sim.api_url)
     async with aiohttp.ClientSession() as session:
-        sockets = []
-        for _ in range(11):
-            url = (await app_client.apps_connections_open(app_token=sim.settings.app_token))["url"]
-            sockets.append(await session.ws_connect(url))
+        sockets = [await session.ws_connect(await socket_url(sim)) for _ in range(11)]
         frames = [await socket.receive_json() for socket in sockets]
         assert [frame["type"] for frame in frames] == ["hello"] * 10 + ["disconnect"]
         assert frames[10]["reason"] == "too_many_websockets"
@@ -165,8 +164,7 @@ async def test_any_kind_of_event_can_be_sent(sim: Simulator, bolt: Bolt) -> None
 
 async def test_the_bots_own_messages_are_sent_as_events(sim: Simulator, client: AsyncWebClient) -> None:
     frames = []
-    url = (await client.apps_connections_open(app_token=sim.settings.app_token))["url"]
-    async with aiohttp.ClientSession() as session, session.ws_connect(url) as socket:
+    async with aiohttp.ClientSession() as session, session.ws_connect(await socket_url(sim)) as socket:
         await socket.receive_json()
         posted = await client.chat_postMessage(channel="C0GENERAL", text="hello")
         await client.chat_update(channel="C0GENERAL", ts=posted["ts"], text="hello!")

@@ -97,17 +97,6 @@ async def test_a_message_whose_post_was_uncertain_shows_the_complete_reply(slack
     assert slack.answers()[0].buttons == []
 
 
-async def test_a_rate_limited_stop_after_a_lost_one_shows_nothing_twice(slack: SlackThread) -> None:
-    reply = slack.reply()
-    reply.text(FIRST)
-    await slack.streaming()
-    await slack.sim.fail_next("chat.stopStream", status=500, effect=True)
-    await slack.sim.fail_next("chat.stopStream", status=429, retry_after=1)
-    await reply.finish(WHOLE)
-    assert_complete(slack)
-    assert len(slack.answers()) == 1
-
-
 async def test_a_lost_start_without_recipient_is_looked_up(direct: SlackThread) -> None:
     await direct.sim.fail_next("chat.startStream", error="invalid_arguments")
     await direct.sim.fail_next("chat.startStream", status=500, effect=True)
@@ -116,12 +105,21 @@ async def test_a_lost_start_without_recipient_is_looked_up(direct: SlackThread) 
     assert len(direct.answers()) == 1
 
 
-async def test_a_refused_stop_after_lost_ones_leaves_no_stream_open(slack: SlackThread) -> None:
+@pytest.mark.parametrize(
+    "faults",
+    [
+        pytest.param([{"status": 500, "effect": True}, {"status": 429, "retry_after": 1}], id="rate limited"),
+        pytest.param([{"status": 500, "count": 2}, {"error": "invalid_chunks"}], id="refused"),
+    ],
+)
+async def test_a_failing_stop_after_lost_ones_shows_nothing_twice_and_leaves_no_stream_open(
+    slack: SlackThread, faults: list[dict]
+) -> None:
     reply = slack.reply()
     reply.text(FIRST)
     await slack.streaming()
-    await slack.sim.fail_next("chat.stopStream", status=500, count=2)
-    await slack.sim.fail_next("chat.stopStream", error="invalid_chunks")
+    for fault in faults:
+        await slack.sim.fail_next("chat.stopStream", **fault)
     await reply.finish(WHOLE)
     assert_complete(slack)
     assert len(slack.answers()) == 1

@@ -115,17 +115,10 @@ ENDED = ["message_not_in_streaming_state", "message_not_found", "message_not_own
 ODD = ["streaming_mode_mismatch", "invalid_chunks", "invalid_blocks", "invalid_arguments", "msg_too_long"]
 
 
+@pytest.mark.parametrize("method", ["chat.appendStream", "chat.stopStream"])
 @pytest.mark.parametrize("error", ENDED + ODD)
-async def test_after_any_refusal_of_an_append_nothing_is_lost_or_repeated(slack: SlackThread, error: str) -> None:
-    await slack.sim.fail_next("chat.appendStream", error=error)
-    await stream_three_sentences(slack)
-    assert slack.all_text() == " ".join(WHOLE.split())
-    assert slack.status() == "active"
-
-
-@pytest.mark.parametrize("error", ENDED + ODD)
-async def test_after_any_refusal_of_the_stop_nothing_is_lost_or_repeated(slack: SlackThread, error: str) -> None:
-    await slack.sim.fail_next("chat.stopStream", error=error)
+async def test_after_any_refusal_nothing_is_lost_or_repeated(slack: SlackThread, method: str, error: str) -> None:
+    await slack.sim.fail_next(method, error=error)
     await stream_three_sentences(slack)
     assert slack.all_text() == " ".join(WHOLE.split())
     assert slack.status() == "active"

@@ -4,6 +4,14 @@ from tests.fakes.model_scripts import Gate
 from tools.tool_decorator import tool
 from tools.tool_definition import Tool
 
+DEPLOY = ("deploy", {"service": "shop", "version": 7})
+LOOK = ("look", {"at": "the logs"})
+# Configuration: two of three people other than the requester must approve a deployment.
+TWO_OF_THREE = {
+    "roles": {"lead": ["U0BEN", "U0CHO", "U0ANA"]},
+    "tools": {"deploy": {"approvers": "role:lead", "quorum": 2, "not_requester": True}},
+}
+
 
 class FakeTools:
     """`look` reads, `deploy` has an effect that is not repeatable, `label` has a repeatable one."""

@@ -12,11 +12,16 @@ from bot.app import Hermes
 from bot.config.schema import Config
 from bot.simulator.people.visible_messages import GestureResult, VisibleMessage
 from bot.simulator.server import Simulator
+from tests.e2e.fake_tools import DEPLOY, LOOK, FakeTools
+from tests.fakes.model_scripts import Answer, Gate, calls, text
 from tests.fakes.scripted_model import ScriptedModel
 from tests.waiting import until
 
 ANA, BEN, CHO, GENERAL = "U0ANA", "U0BEN", "U0CHO", "C0GENERAL"
 HERMES = "U0HERMES"
+APPROVE, DENY = "hermes_approve", "hermes_deny"
+REPLY_METHODS = ("chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update")
+LONG = "one two three four five six seven eight"
 # Upper bound of every wait: a CI machine may be busy.
 MAX_WAIT_S = 30.0
 
@@ -85,6 +90,13 @@ class SlackWithHermes:
         """Post a message that mentions Hermes; return its ts."""
         return await self.sim.say(user, channel, f"@hermes {text}", thread_ts=thread)
 
+    async def ask_to_deploy(self, *later: Answer, user: str = ANA) -> tuple[str, VisibleMessage]:
+        """Have the model call `deploy` and then reply `later`; return the root of the thread and the open card."""
+        self.model.reply(calls(DEPLOY), *later)
+        root = await self.mention("deploy the shop", user)
+        [card] = await self.open_cards(root)
+        return root, card
+
     async def click(self, message: VisibleMessage, action: str, user: str = ANA, **more: Any) -> GestureResult:
         """Click a button of a message."""
         return await self.sim.click(user, message.ts, action, **more)
@@ -111,6 +123,10 @@ class SlackWithHermes:
             return await until(_eventually(look), bool, MAX_WAIT_S)
         except AssertionError:
             raise AssertionError(f"condition not met after {MAX_WAIT_S} s; Slack shows\n{self._everything()}") from None
+
+    async def idle(self) -> None:
+        """Wait until no session is at work."""
+        await self.until(lambda: self.hermes.runner.busy == 0)
 
     def cards(self, root: str, channel: str = GENERAL) -> list[VisibleMessage]:
         """Return the approval cards of a thread, open and closed."""
@@ -160,6 +176,24 @@ class SlackWithHermes:
     def prompt(self, number: int = -1) -> str:
         """Return the messages of one model request as text."""
         return "\n".join(f"{m['role']}: {m.get('content')}" for m in self.model.asked[number].messages)
+
+
+async def looking(slack: SlackWithHermes, tools: FakeTools, *later: Answer) -> tuple[str, Gate]:
+    """Have the model call `look` and then reply `later`; return the root and the gate when the call runs."""
+    gate = tools.hold("look")
+    slack.model.reply(calls(LOOK), *later)
+    root = await slack.mention("look at the logs")
+    await gate.arrived()
+    return root, gate
+
+
+async def speaking(slack: SlackWithHermes) -> tuple[str, Gate]:
+    """Start the answer LONG; return its root and the gate of its second half when the first words are visible."""
+    gate = Gate()
+    slack.model.reply(text(LONG, chunks=8).behind(gate, after=4))
+    root = await slack.mention("count")
+    await slack.until(lambda: any("one" in m.text for m in slack.sim.thread(GENERAL, root) if m.is_bot))
+    return root, gate
 
 
 def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, GENERAL, HERMES, SlackWithHermes
-from tests.fakes.model_scripts import calls, text
+from tests.e2e.slack_with_hermes import ANA, GENERAL, HERMES, SlackWithHermes, looking
+from tests.fakes.model_scripts import text
 
 LINES = [f"Line {n} of a long answer, with a few words more so that it grows." for n in range(700)]
 
@@ -49,10 +49,7 @@ async def test_mentions_in_model_text_notify_nobody_in_a_reply(slack: SlackWithH
 
 async def test_without_streams_the_reply_is_edited(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
     slack.sim.switches.streams_enabled = False
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
-    root = await slack.mention("look")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("Found it."))
     await slack.until(lambda: "look" in words(slack, root))
     gate.release()
     await slack.until(lambda: "Found it." in words(slack, root))
@@ -63,11 +60,8 @@ async def test_without_streams_the_reply_is_edited(slack: SlackWithHermes, fake_
 async def test_the_status_is_shown_during_a_turn_and_reset_after_it(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(("look", {"at": "it"})), text("Found it."))
-    root = await slack.mention("look")
+    root, gate = await looking(slack, fake_tools, text("Found it."))
     await slack.status(root, "processing")
-    await gate.arrived()
     gate.release()
     await slack.answer(root, lambda said: "Found it." in str(said))
     await slack.status(root, "active")

@@ -4,24 +4,15 @@ import pytest
 
 from bot.texts import say
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, Clock, SlackWithHermes
+from tests.e2e.fake_tools import DEPLOY, TWO_OF_THREE, FakeTools
+from tests.e2e.slack_with_hermes import ANA, APPROVE, BEN, CHO, DENY, GENERAL, Clock, SlackWithHermes
 from tests.fakes.model_scripts import calls, text
-
-DEPLOY = ("deploy", {"service": "shop", "version": 7})
-APPROVE, DENY = "hermes_approve", "hermes_deny"
-TWO_OF_THREE = {
-    "roles": {"lead": ["U0BEN", "U0CHO", "U0ANA"]},
-    "tools": {"deploy": {"approvers": "role:lead", "quorum": 2, "not_requester": True}},
-}
 
 
 async def test_a_card_shows_the_exact_call_and_an_approval_runs_it(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     assert '"service": "shop"' in card.text
     assert '"version": 7' in card.text
     assert [b.text for b in card.buttons] == ["Approve", "Deny"]
@@ -41,9 +32,7 @@ async def test_a_card_shows_the_exact_call_and_an_approval_runs_it(
 async def test_a_denial_is_reported_to_the_model_and_nothing_runs(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("As you wish."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("As you wish."))
     await slack.click(card, DENY)
     assert await slack.answer(root, lambda said: "As you wish." in said)
     await slack.card_closed(card, "Denied by")
@@ -54,9 +43,7 @@ async def test_a_denial_is_reported_to_the_model_and_nothing_runs(
 async def test_a_click_by_someone_who_is_not_an_approver_changes_nothing(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy()
     for action in (APPROVE, DENY):
         await slack.click(card, action, BEN)
     await slack.until(lambda: len(slack.sim.ephemerals(BEN)) == 2)
@@ -69,9 +56,7 @@ async def test_a_click_by_someone_who_is_not_an_approver_changes_nothing(
 async def test_a_button_of_the_other_card_kind_approves_nothing(
     slack: SlackWithHermes, fake_tools: FakeTools, action: str
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     await slack.click(card, action, stale=True, value=card.button(APPROVE).value)
     await slack.ephemeral(ANA, say("approval.unknown", "en-US"))
     assert fake_tools.started == []
@@ -82,9 +67,7 @@ async def test_a_button_of_the_other_card_kind_approves_nothing(
 
 
 async def test_a_second_click_changes_nothing(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     await slack.click(card, APPROVE)
     await slack.click(card, DENY, stale=True, value=card.button(DENY).value)
     await slack.ephemeral(ANA, say("approval.settled", "en"))
@@ -111,9 +94,7 @@ async def test_two_cards_decide_independently(slack: SlackWithHermes, fake_tools
 
 async def test_with_not_requester_two_other_people_must_approve(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(**TWO_OF_THREE)
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     await slack.click(card, APPROVE, ANA)
     await slack.ephemeral(ANA, say("approval.not_yours", "en"))
     await slack.click(card, APPROVE, BEN)
@@ -131,9 +112,7 @@ async def test_one_denial_ends_the_approval_and_the_requester_can_always_deny(
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start(**TWO_OF_THREE)
-    slack.model.reply(calls(DEPLOY), text("Left alone."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Left alone."))
     await slack.click(card, APPROVE, BEN)
     await slack.click(card, DENY, ANA)
     assert await slack.answer(root, lambda said: "Left alone." in said)
@@ -159,9 +138,7 @@ async def test_an_expired_approval_is_reported_as_expired_and_a_late_click_runs_
     start: Start, clock: Clock, fake_tools: FakeTools
 ) -> None:
     slack = await start()
-    slack.model.reply(calls(DEPLOY), text("Nobody decided."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Nobody decided."))
     clock.ahead = 25 * 3600
     await slack.click(card, APPROVE)
     await slack.ephemeral(ANA, "time to decide is over")
@@ -174,9 +151,7 @@ async def test_an_expired_approval_is_reported_as_expired_and_a_late_click_runs_
 
 async def test_an_approval_that_expired_during_downtime_is_closed_at_start(start: Start, clock: Clock) -> None:
     slack = await start()
-    slack.model.reply(calls(DEPLOY), text("Nobody decided."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Nobody decided."))
     await slack.stop()
     clock.ahead = 25 * 3600
     slack = await start()
@@ -186,9 +161,7 @@ async def test_an_approval_that_expired_during_downtime_is_closed_at_start(start
 
 async def test_a_card_works_after_a_restart(start: Start, fake_tools: FakeTools) -> None:
     slack = await start()
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     await slack.stop()
     slack = await start()
     await slack.click(card, APPROVE)
@@ -202,9 +175,7 @@ async def test_a_tool_that_was_denied_in_the_configuration_since_does_not_run(
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start()
-    slack.model.reply(calls(DEPLOY), text("Not any more."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Not any more."))
     await slack.stop()
     slack = await start(tools={"deploy": {"risk": "deny"}})
     await slack.click(card, APPROVE)
@@ -216,9 +187,7 @@ async def test_a_tool_that_was_denied_in_the_configuration_since_does_not_run(
 
 async def test_a_former_approver_cannot_approve_an_old_card(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(tools={"deploy": {"approvers": [BEN, CHO]}})
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     await slack.stop()
     slack = await start(tools={"deploy": {"approvers": [CHO]}})
     await slack.click(card, APPROVE, BEN)
@@ -231,9 +200,7 @@ async def test_a_former_approver_cannot_approve_an_old_card(start: Start, fake_t
 async def test_another_person_is_answered_while_a_card_is_open_and_the_requester_gets_the_outcome(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("Hello Ben."), text("Deployed, Ana."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Hello Ben."), text("Deployed, Ana."))
     await slack.mention("greet me", BEN, thread=root)
     assert await slack.answer(root, lambda said: "Hello Ben." in said)
     await slack.click(card, APPROVE, BEN)
@@ -248,9 +215,7 @@ async def test_another_person_is_answered_while_a_card_is_open_and_the_requester
 async def test_a_message_is_answered_while_a_card_is_open_and_the_outcome_follows(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("I still wait for a yes."), text("Now it is deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("I still wait for a yes."), text("Now it is deployed."))
     await slack.say("and what is the weather?", thread=root)
     assert await slack.answer(root, lambda said: "I still wait for a yes." in said)
     assert '"awaiting_approval"' in str(slack.model.requests[1]["messages"])
@@ -266,9 +231,7 @@ async def test_a_message_is_answered_while_a_card_is_open_and_the_outcome_follow
 
 
 async def test_a_click_on_a_button_of_an_older_version_is_explained(slack: SlackWithHermes) -> None:
-    slack.model.reply(calls(DEPLOY))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy()
     answer = await slack.click(card, "approve_v0", stale=True, value="x")
     assert answer.acked
     await slack.ephemeral(ANA, say("approval.unknown", "en"))

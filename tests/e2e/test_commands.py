@@ -6,9 +6,7 @@ from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, SlackWithHermes
-from tests.fakes.model_scripts import Gate, calls, text
-
-DM = {ANA: "D0ANA", BEN: "D0BEN", CHO: "D0CHO"}
+from tests.fakes.model_scripts import Gate, text
 
 
 async def memory(slack: SlackWithHermes, words: str, user: str = ANA, channel: str = GENERAL) -> str:
@@ -40,9 +38,7 @@ async def test_people_with_a_chinese_locale_are_answered_in_chinese(slack: Slack
     assert "如何使用 Hermes" in (await slack.sim.command(CHO, GENERAL, "/hermes", "help")).text
     assert "我会记住" in await memory(slack, "add 我喜欢绿茶", CHO)
     assert "绿茶" in await memory(slack, "search 绿茶", CHO)
-    slack.model.reply(calls(("deploy", {"service": "shop"})), text("好的。"))
-    root = await slack.mention("部署", CHO)
-    [card] = await slack.open_cards(root)
+    _, card = await slack.ask_to_deploy(text("好的。"), user=CHO)
     assert [b.text for b in card.buttons] == ["批准", "拒绝"]
     await slack.click(card, "hermes_approve", BEN)
     await slack.ephemeral(BEN, say("approval.not_yours", "en"))
@@ -51,9 +47,7 @@ async def test_people_with_a_chinese_locale_are_answered_in_chinese(slack: Slack
 
 
 async def test_an_ephemeral_message_to_an_unknown_person_is_in_their_language(slack: SlackWithHermes) -> None:
-    slack.model.reply(calls(("deploy", {"service": "shop"})))
-    root = await slack.mention("deploy")
-    [card] = await slack.open_cards(root)
+    _, card = await slack.ask_to_deploy()
     await slack.click(card, "hermes_approve", CHO)
     await slack.ephemeral(CHO, say("approval.not_yours", "zh-CN"))
 
@@ -90,7 +84,7 @@ async def test_a_memory_is_edited_and_is_deleted_after_one_confirmation(slack: S
     [asked] = answer.replies
     assert "Permanently forget" in asked.text
     assert "by the door" in await memory(slack, "list")
-    keep, yes = (next(b for b in asked.buttons if b.text == t) for t in ("Keep", "Forget it"))
+    keep = next(b for b in asked.buttons if b.text == "Keep")
     await slack.click(asked, keep.action_id, answers=1)
     assert "by the door" in await memory(slack, "list")
     answer = await slack.sim.command(ANA, GENERAL, "/memory", "forget door")
@@ -185,7 +179,7 @@ async def test_commands_sent_at_once_are_answered_once_each(slack: SlackWithHerm
         await slack.mention("!status", thread=root)
     await slack.answer(root, lambda said: len(said) == 7)
     await slack.sim.wait_settled()
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert len(slack.said(root)) == 7
 
 

@@ -4,10 +4,9 @@ from storage import approvals, sessions
 from storage.database import Tx
 from storage.records import Approval
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, HERMES, SlackWithHermes
-from tests.e2e.test_approvals import APPROVE, DEPLOY, TWO_OF_THREE
-from tests.fakes.model_scripts import calls, text
+from tests.e2e.fake_tools import TWO_OF_THREE, FakeTools
+from tests.e2e.slack_with_hermes import ANA, APPROVE, BEN, CHO, GENERAL, HERMES, SlackWithHermes
+from tests.fakes.model_scripts import text
 
 TEAM = "T0SIM"
 
@@ -19,13 +18,11 @@ def unshown(tx: Tx) -> list[Approval]:
 
 
 async def test_a_deleted_card_of_a_closed_approval_is_not_posted_again(slack: SlackWithHermes) -> None:
-    slack.model.reply(calls(DEPLOY))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy()
     await slack.sim.delete(HERMES, GENERAL, card.ts)
     await slack.say("@hermes !stop", thread=root)
     assert await slack.answer(root, lambda said: "Stopped by ana" in str(said))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert await slack.hermes.db.read(unshown) == []
 
 
@@ -33,9 +30,7 @@ async def test_a_deleted_card_of_an_open_approval_is_posted_again_with_its_votes
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start(**TWO_OF_THREE)
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
     clicked = slack.click(card, APPROVE, BEN)
     await slack.sim.fail_next("chat.update", error="message_not_found")
     await clicked

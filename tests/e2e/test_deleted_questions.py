@@ -1,29 +1,18 @@
 """Deleting a question withdraws its own open cards and no others."""
 
+from bot.simulator.people.visible_messages import VisibleMessage
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
+from tests.e2e.fake_tools import DEPLOY, FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, SlackWithHermes
 from tests.fakes.model_scripts import Gate, calls, text
 
-DEPLOY = ("deploy", {"service": "shop", "version": 7})
 
-
-async def withdrawn(slack: SlackWithHermes, ts: str) -> None:
-    def look() -> bool:
-        now = slack.sim.message(GENERAL, ts)
-        return now is not None and not now.buttons and "ithdrawn" in now.text
-
-    await slack.until(look)
-
-
-async def parked_behind(slack: SlackWithHermes) -> tuple[str, str, str]:
+async def parked_behind(slack: SlackWithHermes) -> tuple[str, str, VisibleMessage]:
     """Answer Ben while Ana's card is open; return the root, Ben's message and the card."""
-    slack.model.reply(calls(DEPLOY), text("Hello Ben."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Hello Ben."))
     bens = await slack.mention("greet me", BEN, thread=root)
     assert await slack.answer(root, lambda said: "Hello Ben." in said)
-    return root, bens, card.ts
+    return root, bens, card
 
 
 async def test_deleting_an_answered_message_leaves_other_peoples_cards_open(
@@ -32,11 +21,10 @@ async def test_deleting_an_answered_message_leaves_other_peoples_cards_open(
     root, bens, card = await parked_behind(slack)
     await slack.sim.delete(BEN, GENERAL, bens)
     await slack.sim.wait_settled()
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
-    assert slack.sim.message(GENERAL, card).buttons
+    await slack.idle()
+    assert slack.sim.message(GENERAL, card.ts).buttons
     slack.model.reply(text("Deployed."))
-    [open_] = await slack.open_cards(root)
-    await slack.click(open_, "hermes_approve")
+    await slack.click(card, "hermes_approve")
     assert await slack.answer(root, lambda said: "Deployed." in said)
     assert fake_tools.finished == ["deploy shop 7"]
 
@@ -46,8 +34,8 @@ async def test_deleting_a_question_withdraws_its_card_after_another_was_answered
 ) -> None:
     root, _, card = await parked_behind(slack)
     await slack.sim.delete(ANA, GENERAL, root)
-    await withdrawn(slack, card)
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.card_closed(card, "ithdrawn")
+    await slack.idle()
     assert fake_tools.started == []
     assert len(slack.model.requests) == 2, "a deleted question gets no answer"
     await slack.mention("what is open?", BEN, thread=root)
@@ -59,13 +47,11 @@ async def test_deleting_a_question_during_another_turn_withdraws_only_its_own_ca
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = Gate()
-    slack.model.reply(calls(DEPLOY), text("Hello Ben.").behind(gate))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Hello Ben.").behind(gate))
     await slack.mention("greet me", BEN, thread=root)
     await gate.arrived()
     await slack.sim.delete(ANA, GENERAL, root)
-    await withdrawn(slack, card.ts)
+    await slack.card_closed(card, "ithdrawn")
     gate.release()
     assert await slack.answer(root, lambda said: "Hello Ben." in said)
     assert fake_tools.started == []
@@ -75,14 +61,12 @@ async def test_deleting_a_message_during_its_turn_leaves_an_older_card_open(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = Gate()
-    slack.model.reply(calls(DEPLOY), text("never").behind(gate))
-    root = await slack.mention("deploy the shop")
-    await slack.open_cards(root)
+    root, _ = await slack.ask_to_deploy(text("never").behind(gate))
     bens = await slack.mention("greet me", BEN, thread=root)
     await gate.arrived()
     await slack.sim.delete(BEN, GENERAL, bens)
     await slack.answer(root, lambda said: "question was deleted" in str(said))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     [card] = await slack.open_cards(root)
     slack.model.reply(text("Deployed."))
     await slack.click(card, "hermes_approve")
@@ -97,10 +81,10 @@ async def test_all_cards_of_a_deleted_question_are_withdrawn_votes_or_not(start:
     first, second = await slack.open_cards(root, 2)
     await slack.click(first, "hermes_approve", BEN)
     await slack.sim.delete(ANA, GENERAL, root)
-    await withdrawn(slack, first.ts)
-    await withdrawn(slack, second.ts)
+    await slack.card_closed(first, "ithdrawn")
+    await slack.card_closed(second, "ithdrawn")
     await slack.click(first, "hermes_approve", CHO, stale=True)
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert fake_tools.started == ["look logs"]
     assert len(slack.model.requests) == 1
 
@@ -110,13 +94,11 @@ async def test_deleting_a_question_while_its_approved_call_runs_asks_about_the_o
 ) -> None:
     gate = fake_tools.hold("deploy")
     root, _, card = await parked_behind(slack)
-    [shown] = await slack.open_cards(root)
-    assert shown.ts == card
-    await slack.click(shown, "hermes_approve")
+    await slack.click(card, "hermes_approve")
     await gate.arrived()
     await slack.sim.delete(ANA, GENERAL, root)
     await slack.until(lambda: any("Did *deploy* succeed?" in c.text for c in slack.cards(root)))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert fake_tools.started == ["deploy shop 7"]
     assert len(slack.model.requests) == 2
 
@@ -126,14 +108,12 @@ async def test_a_card_about_an_uncertain_call_remains_after_its_question_is_dele
 ) -> None:
     slack = await start(tools={"deploy": {"risk": "allow", "timeout_s": 0.3}})
     fake_tools.hold("deploy")
-    slack.model.reply(calls(DEPLOY))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy()
     await slack.sim.delete(ANA, GENERAL, root)
     await slack.answer(root, lambda said: "question was deleted" in str(said))
     await slack.click(card, "hermes_worked")
     await slack.card_closed(card, "confirmed that it worked")
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert len(slack.model.requests) == 1
 
 
@@ -143,15 +123,13 @@ async def test_deleting_a_question_withdraws_its_card_after_a_restart(start: Sta
     await slack.stop()
     slack = await start()
     await slack.sim.delete(ANA, GENERAL, root)
-    await withdrawn(slack, card)
+    await slack.card_closed(card, "ithdrawn")
     assert fake_tools.started == []
 
 
 async def test_a_resumed_turn_is_stopped_only_by_deleting_its_own_question(slack: SlackWithHermes) -> None:
     gate = Gate()
-    slack.model.reply(calls(DEPLOY), text("Hello Ben."), text("never").behind(gate))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Hello Ben."), text("never").behind(gate))
     bens = await slack.mention("greet me", BEN, thread=root)
     await slack.answer(root, lambda s: "Hello Ben." in s)
     await slack.click(card, "hermes_approve")
@@ -161,15 +139,13 @@ async def test_a_resumed_turn_is_stopped_only_by_deleting_its_own_question(slack
     assert slack.model.dropped == 0
     await slack.sim.delete(ANA, GENERAL, root)
     await slack.answer(root, lambda s: "question was deleted" in str(s))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
 
 
 async def test_deleting_the_last_question_with_a_card_resets_the_status(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), calls(("deploy", {"service": "web"})), text("never"))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(calls(("deploy", {"service": "web"})), text("never"))
     bens = await slack.mention("deploy the web", BEN, thread=root)
     await slack.open_cards(root, 2)
     await slack.sim.delete(ANA, GENERAL, root)
@@ -179,7 +155,7 @@ async def test_deleting_the_last_question_with_a_card_resets_the_status(
     await slack.status(root, "suspended")
     await slack.sim.delete(BEN, GENERAL, bens)
     await slack.answer(root, lambda s: "question was deleted" in str(s))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert not any(c.buttons for c in slack.cards(root))
     await slack.status(root, "active")
     assert fake_tools.started == []

@@ -1,17 +1,12 @@
 """Edits and deletions of messages that wait, are being answered, or were answered."""
 
 from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
-from tests.fakes.model_scripts import Gate, calls, text
-
-LOOK = ("look", {"at": "the logs"})
+from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes, looking
+from tests.fakes.model_scripts import Gate, text
 
 
 async def busy(slack: SlackWithHermes, fake_tools: FakeTools) -> tuple[str, Gate]:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(LOOK), text("Seen."), text("Next."))
-    root = await slack.mention("look at the logs")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("Seen."), text("Next."))
     return root, gate
 
 
@@ -57,15 +52,13 @@ async def test_deleting_the_message_being_answered_stops_the_turn(
 ) -> None:
     root, _ = await busy(slack, fake_tools)
     await slack.sim.delete(ANA, GENERAL, root)
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert len(slack.model.requests) == 1
     assert fake_tools.finished == []
 
 
 async def test_deleting_a_question_withdraws_its_open_card(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    slack.model.reply(calls(("deploy", {"service": "shop"})), text("never"))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("never"))
     await slack.sim.delete(ANA, GENERAL, root)
     await slack.answer(root, lambda said: "question was deleted" in str(said))
     await slack.until(lambda: not slack.sim.message(GENERAL, card.ts).buttons)

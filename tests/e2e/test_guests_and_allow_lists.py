@@ -8,7 +8,7 @@ from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
-from tests.fakes.model_scripts import Gate, calls, text
+from tests.fakes.model_scripts import Gate, text
 
 GUEST, STRANGER, SHARED = "U0GUEST", "U0EXT", "C0SHARED"
 
@@ -83,9 +83,7 @@ async def test_a_failed_lookup_delays_the_answer_and_loses_nothing(start: Start)
 
 
 async def test_a_guest_can_neither_approve_nor_use_commands(slack: SlackWithHermes) -> None:
-    slack.model.reply(calls(("deploy", {"service": "shop"})), text("Denied."))
-    root = await slack.mention("deploy")
-    [card] = await slack.open_cards(root)
+    _, card = await slack.ask_to_deploy(text("Denied."))
     await slack.click(card, "hermes_approve", GUEST)
     await slack.ephemeral(GUEST, say("approval.not_yours", "en"))
     for command in ("/hermes", "/memory"):
@@ -134,9 +132,7 @@ async def test_a_person_who_lost_access_can_deny_their_card_but_not_approve_it(
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start()
-    slack.model.reply(calls(("deploy", {"service": "shop"})), text("Denied."))
-    root = await slack.mention("deploy", BEN)
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Denied."), user=BEN)
     await slack.stop()
     slack = await start(access={"users": [ANA]})
     await slack.click(card, "hermes_approve", BEN)
@@ -160,20 +156,16 @@ async def became_guest(slack: SlackWithHermes) -> None:
 async def test_a_person_who_became_a_guest_cannot_approve_their_own_call(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(("deploy", {"service": "shop"})))
-    root = await slack.mention("deploy", BEN)
-    [card] = await slack.open_cards(root)
+    _, card = await slack.ask_to_deploy(user=BEN)
     await became_guest(slack)
     await slack.click(card, "hermes_approve", BEN)
     await slack.ephemeral(BEN, say("access.refused", "en"))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert fake_tools.started == []
 
 
 async def test_a_person_who_became_a_guest_is_refused(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    slack.model.reply(calls(("deploy", {"service": "shop"})))
-    root = await slack.mention("deploy", BEN)
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(user=BEN)
     await became_guest(slack)
     await slack.mention("!new deploy it", BEN, thread=root)
     await slack.ephemeral(BEN, say("access.refused", "en"))

@@ -42,7 +42,7 @@ async def test_the_bot_is_not_ready_while_slack_refuses_its_token(
     refused = [r for r in caplog.records if r.message.startswith("Slack refuses SLACK_BOT_TOKEN")]
     assert [vars(r)["reason"] for r in refused] == ["token_revoked"]
     await slack.sim.clear_faults()
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     await slack.hermes.runner.recover()
     assert await slack.answer(root) == ["Understood."]
     await until(ready, {"ok": True, "socket": True, "token": True, "database": True})

@@ -21,7 +21,7 @@ async def test_a_duplicate_event_is_answered_once(slack: SlackWithHermes) -> Non
     for root in roots:
         await slack.answer(root)
     await slack.sim.wait_settled()
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert [len(slack.said(root)) for root in roots] == [1, 1, 1]
     assert len(slack.model.requests) == 3
 
@@ -31,7 +31,7 @@ async def test_a_reply_also_sent_to_the_channel_is_answered_once_in_the_thread(s
     await slack.answer(root)
     await slack.sim.say(ANA, GENERAL, "@hermes for all to see", thread_ts=root, broadcast=True)
     await slack.answer(root, lambda said: len(said) == 2)
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert len(slack.model.requests) == 2
 
 

@@ -2,20 +2,15 @@
 
 from bot.texts import say
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
+from tests.e2e.fake_tools import LOOK, FakeTools
+from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes, looking
 from tests.fakes.model_scripts import Gate, calls, text
-
-LOOK = ("look", {"at": "the logs"})
 
 
 async def test_a_message_of_the_requester_during_a_tool_call_joins_the_turn(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(LOOK), text("Only today's errors, then."))
-    root = await slack.mention("look at the logs")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("Only today's errors, then."))
     await slack.say("only today's errors please", thread=root)
     await slack.sim.wait_settled()
     gate.release()
@@ -29,10 +24,7 @@ async def test_a_message_of_the_requester_during_a_tool_call_joins_the_turn(
 async def test_another_persons_message_waits_and_starts_the_next_turn(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(LOOK), text("All quiet."), text("Hello Ben."))
-    root = await slack.mention("look at the logs")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("All quiet."), text("Hello Ben."))
     await slack.mention("and greet me", BEN, thread=root)
     await slack.ephemeral(BEN, say("queue.waits", "en"))
     await slack.mention("warmly", BEN, thread=root)
@@ -49,10 +41,7 @@ async def test_another_persons_message_waits_and_starts_the_next_turn(
 async def test_twenty_messages_during_a_tool_call_all_reach_the_model(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(LOOK), text("I have read all of it."))
-    root = await slack.mention("look at the logs")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("I have read all of it."))
     for n in range(20):
         await slack.say(f"remark-{n:02}.", thread=root)
     await slack.sim.wait_settled()
@@ -68,10 +57,7 @@ async def test_over_the_queue_limit_people_are_notified_and_no_message_is_droppe
     start: Start, fake_tools: FakeTools
 ) -> None:
     slack = await start(session={"queue_limit": 3})
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(LOOK), text("Done."))
-    root = await slack.mention("look at the logs")
-    await gate.arrived()
+    root, gate = await looking(slack, fake_tools, text("Done."))
     for n in range(5):
         await slack.say(f"remark-{n}.", thread=root)
     await slack.until(lambda: len(slack.sim.ephemerals(ANA)) == 2)

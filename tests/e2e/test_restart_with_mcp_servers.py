@@ -41,5 +41,5 @@ async def test_a_call_that_waits_for_its_server_is_stopped_at_once(start: Start)
     await slack.card_closed(card, "Approved by")
     await slack.mention("!stop", thread=root)
     await slack.answer(root, lambda said: "Stopped by ana" in str(said))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert len(slack.model.requests) == 1

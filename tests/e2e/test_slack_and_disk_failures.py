@@ -6,22 +6,11 @@ from bot.texts import say
 from storage import sessions
 from storage.database import Tx
 from tests.e2e.conftest import Start
-from tests.e2e.slack_with_hermes import ANA, GENERAL, SlackWithHermes
-from tests.e2e.test_stopping_turns import speaking
+from tests.e2e.slack_with_hermes import ANA, GENERAL, REPLY_METHODS, SlackWithHermes, speaking
 from tests.fakes.model_scripts import calls, text
 from tests.waiting import until
 
 WORDS = "It took a while, but here is all of it, to the very end."
-METHODS = ("chat.startStream", "chat.appendStream", "chat.stopStream", "chat.postMessage", "chat.update")
-
-
-async def idle(slack: SlackWithHermes) -> None:
-    """Wait until no session is busy."""
-
-    async def busy() -> int:
-        return slack.hermes.runner.busy
-
-    await until(busy, 0)
 
 
 def fill(tx: Tx) -> None:
@@ -34,7 +23,7 @@ def make_room(tx: Tx) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["429", "500 done", "500 not done", "cut done", "cut not done"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", REPLY_METHODS)
 async def test_an_answer_arrives_once_whichever_call_fails(slack: SlackWithHermes, method: str, trouble: str) -> None:
     kind, _, done = trouble.partition(" ")
     faults = {"429": {"status": 429, "retry_after": 0}, "500": {"status": 500}, "cut": {"drop": True}}[kind]
@@ -42,14 +31,14 @@ async def test_an_answer_arrives_once_whichever_call_fails(slack: SlackWithHerme
     slack.model.reply(calls(("current_time", {"timezone": "UTC"})), text(WORDS, chunks=6).slow(0.01))
     root = await slack.mention("take your time")
     await slack.sim.wait_for(lambda: any(WORDS in said for said in slack.said(root)))
-    await idle(slack)
+    await slack.idle()
     seen = [m for m in slack.sim.thread(GENERAL, root) if m.is_bot]
     assert sum("very end" in m.text for m in seen) == 1
     assert all(m.streaming_state != "in_progress" for m in seen)
 
 
 async def test_many_rate_limits_delay_answers_and_lose_nothing(slack: SlackWithHermes) -> None:
-    for method in (*METHODS, "conversations.replies", "agents.sessions.setStatus", "users.info"):
+    for method in (*REPLY_METHODS, "conversations.replies", "agents.sessions.setStatus", "users.info"):
         await slack.sim.fail_next(method, status=429, retry_after=0, count=2)
     slack.model.on("number", lambda asked: text(f"Answer to {asked.last_user.split('number ')[1].split()[0]}."))
     roots = [await slack.mention(f"number {n}") for n in range(2)]
@@ -70,7 +59,7 @@ async def test_each_message_is_answered_once_despite_duplicates_lost_acknowledge
     for root in roots:
         await sim.wait_for(lambda r=root: slack.said(r))
     await sim.wait_settled()
-    await idle(slack)
+    await slack.idle()
     assert [slack.said(root) for root in roots] == [["Understood."]] * 6
     assert len(slack.model.requests) == 6
     assert sim.sockets.given_up == []
@@ -122,30 +111,30 @@ async def test_a_stop_note_that_slack_refused_is_posted_later(
         return "reply delivery failed" in caplog.text
 
     await until(failed, True)
-    await idle(slack)
+    await slack.idle()
     await slack.sim.clear_faults()
     await slack.hermes.runner.recover()
     await slack.answer(root, lambda said: "Stopped by ana" in str(said))
-    await idle(slack)
+    await slack.idle()
     assert [m.streaming_state for m in slack.sim.thread(GENERAL, root) if m.is_bot] == ["completed"]
 
 
 async def test_deliveries_to_a_deleted_channel_are_dropped(slack: SlackWithHermes) -> None:
-    for method in (*METHODS, "conversations.replies"):
+    for method in (*REPLY_METHODS, "conversations.replies"):
         await slack.sim.fail_next(method, error="channel_not_found", count=60)
     await slack.mention("say it")
     await slack.model.arrived(1)
-    await idle(slack)
+    await slack.idle()
     assert len(await slack.hermes.db.read(sessions.unfinished)) == 1
     await slack.hermes.runner.recover()
-    await idle(slack)
+    await slack.idle()
     await slack.sim.clear_faults()
     await until(lambda: slack.hermes.db.read(sessions.unfinished), [])
 
 
 async def test_pending_work_continues_after_a_restart(start: Start) -> None:
     slack = await start()
-    for method in METHODS:
+    for method in REPLY_METHODS:
         await slack.sim.fail_next(method, status=500, count=60)
     root = await slack.mention("say it")
     await slack.model.arrived(1)
@@ -153,5 +142,5 @@ async def test_pending_work_continues_after_a_restart(start: Start) -> None:
     await slack.sim.clear_faults()
     again = await start()
     await again.answer(root, lambda said: "Understood." in said)
-    await idle(again)
+    await again.idle()
     assert sum(said == "Understood." for said in again.said(root)) == 1

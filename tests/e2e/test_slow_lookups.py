@@ -5,9 +5,7 @@ import asyncio
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
-from tests.fakes.model_scripts import calls, text
-
-DEPLOY = ("deploy", {"service": "shop"})
+from tests.fakes.model_scripts import text
 
 
 async def test_shutdown_does_not_wait_for_a_failing_lookup(start: Start) -> None:
@@ -42,7 +40,7 @@ async def test_a_message_deleted_during_a_lookup_is_not_in_the_context(slack: Sl
     await slack.sim.delete(ANA, GENERAL, asked)
     await slack.sim.wait_settled()
     await slack.sim.clear_faults()
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     assert slack.model.requests == []
     await slack.mention("hello?", thread=root)
     await slack.answer(root)
@@ -53,9 +51,7 @@ async def test_a_message_deleted_during_a_lookup_is_not_in_the_context(slack: Sl
 async def test_a_click_does_not_wait_for_the_lookup_of_another_person(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("Deployed."), text("Hello Ben."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Deployed."), text("Hello Ben."))
     await slack.sim.fail_next("users.info", error="access_denied", count=1_000)
     await slack.mention("hello", BEN, thread=root)
     await slack.sim.wait_settled()
@@ -63,7 +59,7 @@ async def test_a_click_does_not_wait_for_the_lookup_of_another_person(
     assert await slack.answer(root, lambda said: "Deployed." in said) == ["Deployed."]
     await slack.sim.clear_faults()
     assert await slack.answer(root, lambda said: len(said) == 2) == ["Deployed.", "Hello Ben."]
-    assert fake_tools.finished == ["deploy shop 1"]
+    assert fake_tools.finished == ["deploy shop 7"]
     assert len(slack.model.requests) == 3
 
 

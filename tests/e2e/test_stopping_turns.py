@@ -3,20 +3,8 @@
 from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, SlackWithHermes
-from tests.fakes.model_scripts import Gate, calls, text
-
-LONG = "one two three four five six seven eight"
-DEPLOY = ("deploy", {"service": "shop"})
-
-
-async def speaking(slack: SlackWithHermes, root_text: str = "count") -> tuple[str, Gate]:
-    """Start an answer whose first words are visible."""
-    gate = Gate()
-    slack.model.reply(text(LONG, chunks=8).behind(gate, after=4))
-    root = await slack.mention(root_text)
-    await slack.until(lambda: any("one" in m.text for m in slack.sim.thread(GENERAL, root) if m.is_bot))
-    return root, gate
+from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, LONG, SlackWithHermes, looking, speaking
+from tests.fakes.model_scripts import Gate, text
 
 
 async def test_slacks_stop_button_ends_the_answer_and_the_thread_continues(slack: SlackWithHermes) -> None:
@@ -57,10 +45,7 @@ async def test_the_stop_command_needs_no_mention_where_follow_ups_need_none(slac
 
 
 async def test_slacks_stop_button_ends_a_running_tool(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(("look", {"at": "it"})), text("Stopped it."))
-    root = await slack.mention("look at it")
-    await gate.arrived()
+    root, _ = await looking(slack, fake_tools, text("Stopped it."))
     await slack.status(root, "processing")
     await slack.sim.press_stop(ANA, GENERAL, root)
     await slack.answer(root, lambda said: "Stopped by" in str(said))
@@ -87,7 +72,7 @@ async def test_without_streams_the_message_has_a_stop_button(slack: SlackWithHer
     await slack.click(message, "hermes_stop")
     await slack.answer(root, lambda said: "Stopped by" in str(said))
     await slack.until(lambda: not any(m.buttons for m in slack.sim.thread(GENERAL, root)))
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    await slack.idle()
     await slack.click(message, "hermes_stop", stale=True, value=message.buttons[0].value)
     await slack.ephemeral(ANA, say("command.stop_none", "en"))
     await slack.until(lambda: slack.model.dropped == 1)
@@ -112,9 +97,7 @@ async def test_a_late_stop_does_not_stop_the_next_turn(slack: SlackWithHermes) -
 
 
 async def test_stop_withdraws_open_cards(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    slack.model.reply(calls(DEPLOY), text("Fine, what now?"))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Fine, what now?"))
     await slack.mention("!stop", thread=root)
     await slack.card_closed(card, "Withdrawn")
     await slack.status(root, "active")
@@ -130,9 +113,7 @@ async def test_stopping_a_call_that_is_not_repeatable_asks_about_its_outcome(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
     gate = fake_tools.hold("deploy")
-    slack.model.reply(calls(DEPLOY), text("Good to know."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Good to know."))
     await slack.click(card, "hermes_approve")
     await gate.arrived()
     await slack.card_closed(card, "Approved by")
@@ -151,10 +132,7 @@ async def test_stopping_a_call_that_is_not_repeatable_asks_about_its_outcome(
 async def test_a_stopped_repeatable_call_is_cancelled_without_a_question(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    gate = fake_tools.hold("look")
-    slack.model.reply(calls(("look", {"at": "it"})), text("Stopped it."))
-    root = await slack.mention("look at it")
-    await gate.arrived()
+    root, _ = await looking(slack, fake_tools, text("Stopped it."))
     await slack.mention("!stop", thread=root)
     await slack.status(root, "active")
     assert slack.cards(root) == []

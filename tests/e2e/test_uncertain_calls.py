@@ -7,13 +7,11 @@ import pytest
 from bot.session.intake.approval_clicks import record_click
 from bot.texts import say
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
+from tests.e2e.fake_tools import DEPLOY, LOOK, FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, Clock, SlackWithHermes
 from tests.fakes.mcp_test_hub import minimal_server
 from tests.fakes.model_scripts import Gate, calls, text
 
-DEPLOY = ("deploy", {"service": "shop", "version": 7})
-LOOK = ("look", {"at": "the logs"})
 ALLOWED = {"tools": {"deploy": {"risk": "allow", "timeout_s": 0.3}}}
 
 
@@ -144,9 +142,7 @@ async def test_one_card_can_expire_while_the_other_is_approved(
 
 
 async def test_new_withdraws_open_cards(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
-    slack.model.reply(calls(DEPLOY), text("Fresh."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
+    root, card = await slack.ask_to_deploy(text("Fresh."))
     await slack.mention("!new", thread=root)
     await slack.card_closed(card, "Withdrawn")
     await slack.click(card, "hermes_approve", stale=True, value=card.button("hermes_approve").value)
@@ -161,10 +157,8 @@ async def test_new_withdraws_open_cards(slack: SlackWithHermes, fake_tools: Fake
 async def test_a_session_recovered_and_woken_at_once_runs_its_call_once(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:
-    slack.model.reply(calls(DEPLOY), text("Deployed."))
-    root = await slack.mention("deploy the shop")
-    [card] = await slack.open_cards(root)
-    await slack.until(lambda: slack.hermes.runner.busy == 0)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
+    await slack.idle()
     runner, approval = slack.hermes.runner, card.button("hermes_approve").value or ""
     pressed = await slack.hermes.db.write(
         record_click, slack.hermes.workspace, runner.services.policy, approval, ANA, "approve"

@@ -8,10 +8,8 @@ from storage.database import Database, Tx
 from storage.migrate import alembic_config, revision
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import SlackWithHermes
-from tests.e2e.test_approvals import APPROVE, DEPLOY
-from tests.e2e.test_slack_and_disk_failures import METHODS, idle
-from tests.fakes.model_scripts import calls, text
+from tests.e2e.slack_with_hermes import APPROVE, REPLY_METHODS, SlackWithHermes
+from tests.fakes.model_scripts import text
 
 
 def downgrade_to_first_revision(tx: Tx) -> None:
@@ -23,10 +21,8 @@ def downgrade_to_first_revision(tx: Tx) -> None:
 
 async def ask_and_fail_to_answer(slack: SlackWithHermes) -> tuple[str, str]:
     """Leave a call that waits for an approval and an answer that Slack did not take; return their threads."""
-    slack.model.reply(calls(DEPLOY), text("Good morning."), text("Deployed."))
-    asked = await slack.mention("deploy the shop")
-    await slack.open_cards(asked)
-    for method in METHODS:
+    asked, _ = await slack.ask_to_deploy(text("Good morning."), text("Deployed."))
+    for method in REPLY_METHODS:
         await slack.sim.fail_next(method, status=500, count=60)
     unanswered = await slack.mention("good morning")
     await slack.model.arrived(2)
@@ -50,6 +46,6 @@ async def test_an_approval_and_an_answer_survive_the_upgrade(
     await slack.click(card, APPROVE)
     assert await slack.answer(asked, lambda said: "Deployed." in said)
     await slack.card_closed(card, "Approved by")
-    await idle(slack)
+    await slack.idle()
     assert fake_tools.finished == ["deploy shop 7"]
     assert slack.said(unanswered) == ["Good morning."]

@@ -54,9 +54,9 @@ async def test_all_pages_of_a_list_are_read() -> None:
 
 
 async def test_a_call_over_its_time_limit_times_out_and_the_connection_stays() -> None:
-    async with mcp_test_hub({"t": minimal_server("ok", timeout_s=0.2)}) as made:
+    async with mcp_test_hub({"t": minimal_server("ok", timeout_s=2)}) as made:
         pid = await made.call("t_echo")
-        with pytest.raises(ToolError, match=r"did not answer within 0\.2 s") as caught:
+        with pytest.raises(ToolError, match=r"did not answer within 2 s") as caught:
             await made.call("t_echo", wait=True)
         assert (caught.value.code, caught.value.retryable) == ("timeout", True)
         assert await made.call("t_echo") == pid

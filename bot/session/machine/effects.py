@@ -63,13 +63,10 @@ class StartAttempt:
 
 @dataclass(frozen=True, slots=True)
 class SetCall:
-    """Set the state of a call, as the outcome of `attempt` if one is given."""
-
     call: str
     state: CallState
     result: str
     full_result: str | None = None
-    attempt: int | None = None
     error: str | None = None
 
 
@@ -142,7 +139,7 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class CancelModel:
-    step: int
+    """Cancel the request that is outstanding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,6 @@ class Decided:
 
     call: str
     verdict: Verdict
-    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,10 +162,11 @@ def _broken_off_entry(partial: str, why: str) -> do.Append:
 def _call_changed(session: Session, event: events.ToolFinished | events.Decided) -> Change:
     was_at_rest = at_rest(session)
     call = next((c for c in session.calls if c.id == event.call), None)
-    change: Change | None = None
-    if call is not None and isinstance(event, events.ToolFinished):
+    if call is None:
+        change = None
+    elif isinstance(event, events.ToolFinished):
         change = _finished(session, call, event)
-    elif call is not None and isinstance(event, events.Decided):
+    else:
         change = _decided(session, call, event)
     if call is None or change is None:
         return _ignored(session, event, "the call does not wait for this")
@@ -197,7 +198,7 @@ def _stopped(session: Session, event: events.Stopped) -> Change:
     session, closed = _stop_calls(session, event)
     effects.extend(closed)
     if reasoning:
-        effects.append(do.CancelModel(session.step))
+        effects.append(do.CancelModel())
     if working:
         effects.append(
             _broken_off_entry(event.partial if reasoning else "", f"{event.reason} by {event.by or 'Hermes'}")
@@ -274,7 +275,7 @@ def _finished(session: Session, call: OpenCall, event: events.ToolFinished) -> C
     if outcome.state is CallState.UNKNOWN:
         return _ask_outcome(session, call, outcome.error)
     close = (do.CloseApproval(call.id, "withdrawn"),) if call.state is CallState.UNKNOWN else ()
-    settle = do.SetCall(call.id, outcome.state, outcome.result, outcome.full_result, event.attempt, outcome.error)
+    settle = do.SetCall(call.id, outcome.state, outcome.result, outcome.full_result, outcome.error)
     return _without(session, call), (*close, settle, _report(call, outcome.result))
 
 
@@ -359,7 +360,7 @@ def _start_attempt(session: Session, call: OpenCall) -> Change:
 
 
 def _ask_outcome(session: Session, call: OpenCall, error: str | None) -> Change:
-    asked = (do.SetCall(call.id, CallState.UNKNOWN, "", None, call.attempt, error), do.AskApproval(call.id, "unknown"))
+    asked = (do.SetCall(call.id, CallState.UNKNOWN, "", error=error), do.AskApproval(call.id, "unknown"))
     return _with(session, replace(call, state=CallState.UNKNOWN)), asked
 
 

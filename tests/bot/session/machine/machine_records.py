@@ -122,7 +122,6 @@ class Ledger:
         row = self.rows[effect.call]
         assert row.open, "a settled call is settled"
         assert effect.state in ARROWS[row.state], f"{row.state} does not become {effect.state}"
-        assert effect.attempt in (None, row.attempt)
         if effect.state is CallState.CANCELLED and effect.error in ("stopped", "deleted", "timed_out"):
             assert row.review.repeatable, "a dispatched call that cannot be repeated is never known to be cancelled"
         row.open = effect.state not in FINAL and row.state is not CallState.UNKNOWN

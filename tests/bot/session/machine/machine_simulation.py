@@ -290,7 +290,6 @@ class World:
                 self.running.add((effect.call, effect.attempt))
             case CancelModel():
                 assert self.request is not None
-                assert self.request[1] == effect.step
                 self._drop_request()
             case CancelTool():
                 row = self.ledger.rows[effect.call]

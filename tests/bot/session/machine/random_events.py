@@ -151,12 +151,12 @@ def decide(world: World, pick: Pick) -> None:
     """A person answers an open question, also with an answer that belongs to the other kind of question."""
     name = pick(sorted(world.ledger.approvals))
     verdicts = [*QUESTION[world.ledger.approvals[name]] * 2, *get_args(Verdict)]
-    happen(world, Decided(name, pick(verdicts), (pick(PEOPLE),)))
+    happen(world, Decided(name, pick(verdicts)))
 
 
 def decide_late(world: World, pick: Pick) -> None:
     """A verdict on a settled question; one of an older question of the same kind fails its compare-and-set."""
-    happen(world, Decided(pick(settled(world)), pick(get_args(Verdict)), (pick(PEOPLE),)))
+    happen(world, Decided(pick(settled(world)), pick(get_args(Verdict))))
 
 
 def settled(world: World) -> list[str]:

@@ -49,7 +49,7 @@ def test_a_stop_cancels_the_model_and_keeps_what_people_saw() -> None:
     session, effects = transition(asked(FRESH), Stopped(1, "UBOB", partial="Half a sen"))
     assert kinds(effects) == ["Record", "CancelModel", "Append", "EndTurn", "Interrupt", "TakeInbox"]
     assert of(effects, Record) == [Record("stopped", {"turn": 1}, "UBOB")]
-    assert of(effects, CancelModel) == [CancelModel(1)]
+    assert of(effects, CancelModel) == [CancelModel()]
     words = {"text": "Half a sen\n[stopped by UBOB]", "calls": [], "broken": True}
     assert of(effects, Append) == [Append("assistant", words)]
     assert of(effects, Interrupt) == [Interrupt(1, "stopped", "UBOB")]
@@ -245,7 +245,7 @@ def test_after_a_crash_a_repeatable_call_runs_again_and_another_is_asked_about()
     assert effects == (
         StartAttempt("read", 2),
         RunTool("read", 2),
-        SetCall("write", CallState.UNKNOWN, "", None, 1, "interrupted"),
+        SetCall("write", CallState.UNKNOWN, "", error="interrupted"),
         AskApproval("write", "unknown"),
     )
     assert session.phase is Phase.WAITING_TOOL

@@ -104,7 +104,7 @@ def test_the_end_of_an_attempt_is_written_to_its_own_call() -> None:
 
 def test_a_lost_call_is_recorded_as_unknown_with_the_reason() -> None:
     _, effects = transition(stepped(call("a")), ToolFinished("a", 1, LOST))
-    assert of(effects, SetCall) == [SetCall("a", CallState.UNKNOWN, "", None, 1, "the server went away")]
+    assert of(effects, SetCall) == [SetCall("a", CallState.UNKNOWN, "", error="the server went away")]
 
 
 def test_the_other_calls_of_a_parked_step_run() -> None:
@@ -118,7 +118,7 @@ def test_the_other_calls_of_a_parked_step_run() -> None:
 
 
 def test_an_approved_call_runs_at_once_while_another_still_awaits() -> None:
-    session, effects = transition(parked("a", "b"), Decided("a", "approved", ("ULEAD",)))
+    session, effects = transition(parked("a", "b"), Decided("a", "approved"))
     assert effects == (ResumeTurn(1), StartAttempt("a", 1), RunTool("a", 1))
     assert session.phase is Phase.WAITING_TOOL
     session, effects = transition(session, ToolFinished("a", 1, DONE))

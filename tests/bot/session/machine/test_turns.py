@@ -147,7 +147,7 @@ def test_the_model_is_asked_again_only_after_the_last_result() -> None:
 @pytest.mark.parametrize("ending", [CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED])
 def test_the_ledger_and_the_model_learn_how_an_attempt_ended(ending: CallState) -> None:
     _, effects = transition(stepped(call("a")), ToolFinished("a", 1, CallOutcome(ending, "cut", "whole", "why")))
-    assert of(effects, SetCall) == [SetCall("a", ending, "cut", "whole", 1, "why")]
+    assert of(effects, SetCall) == [SetCall("a", ending, "cut", "whole", "why")]
     assert entries(effects) == [("tool", "cut")]
 
 

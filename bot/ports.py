@@ -1,14 +1,14 @@
 """The interfaces to Slack and to the model, which tests replace by their own, and the records that they exchange."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from storage.records import Approval, Thread
 from tools.tool_context import ModelCall, Posted, ToolChat
 
 TaskStatus = Literal["in_progress", "complete", "error"]
-SessionStatus = Literal["processing", "active", "suspended", "closed"]
+SessionStatus = Literal["processing", "active", "suspended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,6 @@ class ApprovalCard:
     effect: str
     note: str = ""  # e.g. that the arguments were repaired, or that an equal call's outcome is unknown
     locale: str = "en-US"
-    names: dict[str, str] = field(default_factory=dict)
 
 
 class ModelError(Exception):
@@ -195,10 +194,5 @@ class TextSink(Protocol):
 class Model(Protocol):
     """The language model."""
 
-    @property
-    def name(self) -> str: ...
     async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
         """Return the complete reply; pass its text to `sink` as it arrives. Raise ModelError."""
-
-    async def check(self) -> None:
-        """Make the cheapest request that checks URL, API key and model name. Raise ModelError."""

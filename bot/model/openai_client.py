@@ -86,10 +86,6 @@ class OpenAIModel:
         )
         self._errors = RequestErrors(settings.name, str(self._client.base_url), settings.api_key)
 
-    @property
-    def name(self) -> str:
-        return self._settings.name
-
     async def check(self) -> None:
         """Request one token, which checks URL, API key and model name on every server. Raise ModelError."""
         request = ModelRequest(messages=[{"role": "user", "content": "ping"}], max_tokens=1)
@@ -111,7 +107,7 @@ class OpenAIModel:
         Retryable errors are tried again while no text was shown, with `attempts` in all (None: as configured). After
         that the sink is restarted once, for one more request whose text replaces what was shown.
         """
-        model, tracked = request.model or self.name, _TrackedSink(sink)
+        model, tracked = request.model or self._settings.name, _TrackedSink(sink)
         failures, restarted = 0, False
         while True:
             try:

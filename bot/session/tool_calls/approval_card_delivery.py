@@ -25,8 +25,7 @@ def read_cards(tx: Tx, session: str, team: str, people: PeopleCache) -> list[App
         notes = [say("approval.repaired", locale)] if call.repaired else []
         if approval.kind == "approval" and call.arguments_hash in ledger.unknown_hashes(tx, session):
             notes.append(say("approval.equal_unknown", locale))
-        names = {u: p.name for u in (approval.requester, *approval.rule.approvers) if (p := people.person(tx, team, u))}
-        cards.append(ApprovalCard(approval, call.effect, "\n".join(notes), locale, names))
+        cards.append(ApprovalCard(approval, call.effect, "\n".join(notes), locale))
     return cards
 
 

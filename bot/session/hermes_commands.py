@@ -108,11 +108,10 @@ def request_stops(tx: Tx, team: str, channel: str, user: str, now: float) -> lis
     for session in sessions.of_place(tx, team, channel, user):
         if not at_rest(session) or any(not c.quiet for c in session.calls):
             woken.append(session.id)
-            request_stop(tx, session.id, user, now)
+            request_stop(tx, session, user, now)
     return woken
 
 
-def request_stop(tx: Tx, session: str, user: str, now: float) -> None:
+def request_stop(tx: Tx, session: Session, user: str, now: float) -> None:
     """Ask the turn that is active now to stop."""
-    state = sessions.load(tx, session)
-    inbox.put_internal(tx, state, "stop", f"{user}:{now}", {"turn": state.turn, "at": now}, now, user=user)
+    inbox.put_internal(tx, session, "stop", f"{user}:{now}", {"turn": session.turn, "at": now}, now, user=user)

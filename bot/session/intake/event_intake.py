@@ -8,13 +8,12 @@ from typing import Any
 from bot.session.access_and_addressing import is_addressed, is_follow_up
 from bot.session.engine.actor_pool import Runner
 from bot.session.hermes_commands import parse_command
-from bot.session.machine.transition import is_unsettled
+from bot.session.machine.transition import at_rest, is_unsettled
 from bot.session.slack_workspace import Workspace
 from storage import inbox, sessions
 from storage.database import Database, StorageError, Tx
-from storage.records import InboxRow, Incoming, Phase, Session, Thread
+from storage.records import InboxRow, Incoming, Session, Thread
 
-AT_WORK = (Phase.REASONING, Phase.WAITING_TOOL)
 RECENT = 1_000  # messages that are recognized without reading the database
 MessageId = tuple[str, str, str]  # channel, ts and text
 
@@ -122,7 +121,7 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
     if (command := parse_command(incoming.text, workspace.bot_user)) is not None:
         return _store_command(tx, session, incoming, command, access, now)
     full = not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
-    behind = session.phase in AT_WORK and incoming.user != session.requester
+    behind = not at_rest(session) and incoming.user != session.requester
     if access == "refused":
         text_key: str | None = "access.refused"
     elif full:
@@ -175,7 +174,7 @@ def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace
     if state != "taken" or row.kind == "command":
         return NOTHING
     session = sessions.load(tx, row.session)
-    at_work = turn == session.turn and session.phase in AT_WORK
+    at_work = turn == session.turn and not at_rest(session)
     # Deleting a question stops its open calls, however old it is. An edit joins only a turn that is at work.
     has_open_calls = deleted and any(c.turn == turn and is_unsettled(c) for c in session.calls)
     answering = turn if row.addressed and (at_work or has_open_calls) else None

@@ -81,7 +81,7 @@ def _stop_thread(tx: Tx, workspace: Workspace, thread: Thread, user: str) -> tup
         return None, refusal
     if at_rest(session) and not session.calls:
         return None, "command.stop_none"
-    request_stop(tx, session.id, user, workspace.now())
+    request_stop(tx, session, user, workspace.now())
     return session.id, None
 
 

@@ -1,7 +1,6 @@
 """A Chat Completions reply parsed from the bytes of its stream. Pure."""
 
 import json
-import re
 from typing import Any
 
 from bot.model.tool_call_assembly import CallList
@@ -10,7 +9,6 @@ from tools.text_cleanup import storable
 
 MAX_LINE = 4 << 20  # bytes of one event; real chunks are far smaller
 BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space, which may come before the first event
-HIGH_SURROGATE = re.compile(r"[\ud800-\udbff]$")
 
 
 class StreamError(Exception):
@@ -53,8 +51,7 @@ class StreamParser:
     def feed(self, data: bytes) -> str:
         """Return the text that these bytes complete. Raise StreamError, BrokenStreamError, MalformedStreamError."""
         if not self._started:
-            data = (self._rest + data).lstrip(BLANK)
-            self._rest = b""
+            data = data.lstrip(BLANK)
             if not data:
                 return ""
             self._started = True
@@ -129,8 +126,7 @@ class StreamParser:
         except (ValueError, RecursionError):
             raise BrokenStreamError from None  # incomplete, or not JSON; a retry may show which
         text = self._chunk(chunk)
-        if self._finish is None:
-            self._finish = "stop"  # a complete body needs no finish reason
+        self._finish = self._finish or "stop"  # a complete body needs no finish reason
         return text
 
     def _chunk(self, chunk: Any) -> str:
@@ -163,15 +159,11 @@ class StreamParser:
         return text
 
     def _text(self, text: str) -> str:
-        if not text:
-            return ""
-        if not text.isascii() or self._high_surrogate:
-            text = self._high_surrogate + text
-            self._high_surrogate = text[-1] if HIGH_SURROGATE.search(text) else ""
-            text = text[:-1] if self._high_surrogate else text
-        text = storable(text)
-        if text:
-            self._texts.append(text)
+        """Return text that can be stored; the first half of a surrogate pair at its end waits for the second."""
+        text = self._high_surrogate + text
+        self._high_surrogate = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        text = storable(text.removesuffix(self._high_surrogate))
+        self._texts.append(text)
         return text
 
 

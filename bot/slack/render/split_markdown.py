@@ -4,8 +4,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from bot.slack.render.slack_text import LOOKAHEAD
+
 MESSAGE_LIMIT = 11_000  # Slack takes 12,000 characters of Markdown in one call (slack.dev: chat.postMessage)
-HOLD = 16  # last characters of a growing text, which are sent only once the text is committed
+HOLD = LOOKAHEAD  # last characters of a growing text, which are sent only once the text is committed
 WAIT = 1_500  # characters; the beginning of a longer unfinished line of code or of a table is sent
 
 # Longer fences and info strings are not recognized: the lines that close and reopen a fence must fit into a message.
@@ -39,13 +41,12 @@ class State:
 
     def line(self, line: str) -> None:
         """Process one complete line, without its newline."""
-        mark = FENCE.match(line)
         if self.fence is not None:
-            if mark and mark[2].startswith(self.fence[1]) and not mark[3].strip():
+            if self.closes_fence(line):
                 self.fence = None
             self._last = ""
             return
-        if mark:
+        if mark := FENCE.match(line):
             self.fence, self.table = (mark[1], mark[2], mark[3]), None
         elif self.table is None and "|" in self._last and len(line) <= RULE_LIMIT and RULE.match(line):
             self.table = f"{self._last}\n{line}\n"
@@ -53,10 +54,20 @@ class State:
             self.table = None
         self._last = line
 
+    def closes_fence(self, line: str) -> bool:
+        """Return True if this line closes the open fence."""
+        mark = FENCE.match(line)
+        return bool(self.fence and mark and mark[2].startswith(self.fence[1]) and not mark[3].strip())
+
+    @property
+    def in_block(self) -> bool:
+        """True in a code fence, and in a table after its rule."""
+        return self.fence is not None or self.table is not None
+
     @property
     def in_header(self) -> bool:
         """True if the last line may be a table's header, whose rule (`|---|`) comes next."""
-        return self.fence is None and self.table is None and self._last.lstrip().startswith("|")
+        return not self.in_block and self._last.lstrip().startswith("|")
 
 
 def state_of(shown: str) -> tuple[State, str]:
@@ -72,9 +83,9 @@ def seam(shown: str) -> tuple[str, str]:
     """Return what to add to a message that ends with this text, and what the next message must start with."""
     state, rest = state_of(shown)
     if state.fence is not None:
-        indent, fence, info = state.fence
-        if (mark := FENCE.match(rest)) and mark[2].startswith(fence) and not mark[3].strip():
+        if state.closes_fence(rest):
             return "", ""  # the closing line is complete except for its newline
+        indent, fence, info = state.fence
         return ("\n" if rest else "") + indent + fence, f"{indent}{fence}{info}\n"
     if mark := FENCE.match(rest):
         return f"\n{mark[1]}{mark[2]}", f"{rest}\n"
@@ -117,11 +128,12 @@ def cut(text: str, room: int, shown: str = "") -> int:
         state.line(line)
         if at + _closing(state) > room:
             break
-        if state.fence is not None or state.table is not None:
+        if state.in_block:
             any_line = at
         elif not state.in_header:
             line_end = at
-            paragraph = at if not line.strip() else paragraph
+            if not line.strip():
+                paragraph = at
     for place, share in ((paragraph, 2), (line_end, 3), (any_line, 4)):
         if place > room // share:
             return place
@@ -152,7 +164,7 @@ def releasable(pending: str, shown: str) -> int:
     end = pending.rfind("\n", 0, limit) + 1
     state, rest = state_of(shown + pending[:end])
     line = (rest + pending[end:]).lstrip()
-    if (state.fence is not None or state.table is not None or line[:1] in {"|", "`", "~"}) and limit - end < WAIT:
+    if (state.in_block or line[:1] in {"|", "`", "~"}) and limit - end < WAIT:
         return 0 if state.in_header else end
     for at in range(limit, end, -1):
         if WORD_END.match(pending[at - 1]):

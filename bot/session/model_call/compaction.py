@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bot.ports import Model, ModelError, ModelRequest
-from bot.session.model_call.prompt_builder import private_results
+from bot.session.model_call.prompt_builder import without_private_results
 from bot.session.token_estimate import count
 from storage.records import Entry
 from tools.lenient_json import RepairError, repair_json
@@ -49,8 +49,7 @@ async def summarize(
     model: Model, earlier: dict[str, Any] | None, entries: Sequence[Entry], name: str | None, limit: float
 ) -> dict[str, Any]:
     """Return the new summary, of at most `limit` tokens; a plain one if the model call fails or returns no JSON."""
-    private = private_results(entries)
-    lines = "\n".join(_line(e) for e in entries if e.role != "tool" or e.content["call"] not in private)
+    lines = "\n".join(_line(e) for e in without_private_results(entries))
     before = f"Earlier summary:\n{json.dumps(earlier, ensure_ascii=False)}\n\n" if earlier else ""
     prompt = f"{before}Conversation:\n{lines}"
     messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": prompt}]

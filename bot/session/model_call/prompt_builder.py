@@ -113,6 +113,12 @@ def private_results(entries: Sequence[Entry]) -> dict[str, int]:
     return found
 
 
+def without_private_results(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries without the results that only their own turn may read."""
+    private = private_results(entries)
+    return [e for e in entries if e.role != "tool" or e.content["call"] not in private]
+
+
 def _noted_entry(entries: Sequence[Entry], turn: int) -> int | None:
     """Return the index of the last user entry that started the turn: the same in every step."""
     first = next((n for n, e in enumerate(entries) if e.role == "user" and e.turn == turn), None)

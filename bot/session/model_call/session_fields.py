@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.ports import ModelError, ModelRequest
 from bot.session.engine_services import Services
-from bot.session.model_call.prompt_builder import private_results
+from bot.session.model_call.prompt_builder import without_private_results
 from storage import sessions, transcripts
 from storage.database import StorageError, Tx
 from storage.records import Entry
@@ -45,8 +45,7 @@ def _read_turn(tx: Tx, session: str, turn: int) -> tuple[Fields, list[Entry]]:
 
 
 def _messages(wanted: Mapping[str, str], current: Fields, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    private = private_results(entries)
-    public = [e for e in entries if e.role != "tool" or e.content["call"] not in private]
+    public = without_private_results(entries)
     conversation = "\n".join(f"[{e.seq}] {_author(e)}: {str(e.content.get('text', ''))[:2000]}" for e in public)
     descriptions = "\n".join(f"- {name}: {what}" for name, what in wanted.items())
     instruction = (

@@ -20,7 +20,6 @@ from tools.text_cleanup import storable
 
 log = logging.getLogger(__name__)
 COMMANDS = ("/hermes", "/memory")
-EVENTS = ("agent_session_stopped", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
 CARD_BUTTONS: dict[str, CardButton] = {
     "hermes_approve": "approve",
     "hermes_deny": "deny",

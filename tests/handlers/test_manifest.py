@@ -11,7 +11,7 @@ import yaml
 
 from bot.simulator.api.simulated_web_api import METHODS
 from handlers.slack_events import parse_event
-from handlers.slack_interactions import COMMANDS, EVENTS, Buttons, SlashCommands, register
+from handlers.slack_interactions import COMMANDS, Buttons, SlashCommands, register
 
 ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yaml").read_text())
@@ -102,10 +102,10 @@ def test_the_manifest_enables_interactivity_for_the_registered_buttons() -> None
 
 def test_the_manifest_has_the_events_that_intake_handles() -> None:
     declared = MANIFEST["settings"]["event_subscriptions"]["bot_events"]
-    assert sorted(declared) == sorted(EVENTS)
+    assert sorted(declared) == sorted(OF_EVENT)
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize("name", OF_EVENT)
 def test_every_event_in_the_manifest_is_handled(name: str) -> None:
     kind, _, place = name.partition(".")
     where = {"channels": "channel", "groups": "group"}.get(place, place)
@@ -117,7 +117,7 @@ def test_every_event_in_the_manifest_is_handled(name: str) -> None:
 def test_the_manifest_has_exactly_the_scopes_that_the_code_needs() -> None:
     called = methods_called()
     assert called - set(OF_METHOD) == set(), "add the scopes of these methods to OF_METHOD"
-    needed = set().union(*(OF_METHOD[method] for method in called), *(OF_EVENT[event] for event in EVENTS))
+    needed = set().union(*(OF_METHOD[method] for method in called), *OF_EVENT.values())
     needed |= set().union(*(scopes for feature, scopes in OF_FEATURE.items() if feature in MANIFEST["features"]))
     assert set(MANIFEST["oauth_config"]["scopes"]["bot"]) == needed
 

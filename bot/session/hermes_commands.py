@@ -85,7 +85,12 @@ class HermesCommands:
         return say("command.status_line", locale, link=link, phase=phase, turns=session.last_turn)
 
     def _stop(self, tx: Tx, person: Person, place: Place) -> tuple[CommandAnswer, list[str]]:
-        woken = request_stops(tx, place.team, place.channel, person.id, self.workspace.now())
+        """Ask each running turn of the person in this conversation to stop."""
+        woken = []
+        for session in sessions.of_place(tx, place.team, place.channel, person.id):
+            if not at_rest(session) or any(not c.quiet for c in session.calls):
+                woken.append(session.id)
+                request_stop(tx, session, person.id, self.workspace.now())
         key = "command.stopped" if woken else "command.stop_none"
         return CommandAnswer(say(key, person.locale, count=len(woken))), woken
 
@@ -100,16 +105,6 @@ def _tool_line(row: ToolRow, locale: str) -> str:
     effect, decision = say(f"tool.effect.{row.effect}", locale), say(f"tool.decision.{row.decision}", locale)
     summary = row.summary[1 if chinese(locale) else 0]
     return say("command.tool_line", locale, name=row.name, line=summary, effect=effect, decision=decision)
-
-
-def request_stops(tx: Tx, team: str, channel: str, user: str, now: float) -> list[str]:
-    """Ask each running turn of a person in a conversation to stop; return the sessions to wake."""
-    woken = []
-    for session in sessions.of_place(tx, team, channel, user):
-        if not at_rest(session) or any(not c.quiet for c in session.calls):
-            woken.append(session.id)
-            request_stop(tx, session, user, now)
-    return woken
 
 
 def request_stop(tx: Tx, session: Session, user: str, now: float) -> None:

@@ -24,7 +24,6 @@ from storage.records import CallState, OpenCall, Phase, Session
 from tools.call_outcome import failed
 
 Change = tuple[Session, tuple[do.Effect, ...]]
-REST = (Phase.WAITING_INPUT, Phase.AWAITING_CONFIRMATION)
 
 
 def transition(session: Session, event: Event) -> Change:
@@ -46,7 +45,7 @@ def transition(session: Session, event: Event) -> Change:
 
 def at_rest(session: Session) -> bool:
     """Return True if a turn may be opened."""
-    return session.phase in REST
+    return session.phase in (Phase.WAITING_INPUT, Phase.AWAITING_CONFIRMATION)
 
 
 def _ignored(session: Session, event: Event, why: str) -> Change:

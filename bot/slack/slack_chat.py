@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartRecorder, ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
-from bot.slack.render.card_and_reply_blocks import card_blocks, card_text, context, ephemeral_blocks
-from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
+from bot.slack.render.card_and_reply_blocks import card_blocks, card_text, content_with_buttons, context
+from bot.slack.render.slack_text import escape, neutralize_mentions
 from bot.slack.render.split_markdown import split
 from bot.slack.reply.live_reply import LiveReply
 from bot.slack.reply.reply_content import Item, TaskCard, as_chunks, end_note
@@ -18,9 +18,7 @@ from bot.slack.session_status import SessionStatuses
 from bot.slack.slack_errors import ENDED, STOPPED, is_lost, is_transient
 from storage.records import Person, Place, PlaceKind, Thread
 from tools.text_cleanup import storable
-from tools.tool_context import ChatError, Clock, Posted
-
-SLACK_API_URL = "https://slack.com/api/"
+from tools.tool_context import ChatError, Posted
 
 log = logging.getLogger("bot.slack")
 
@@ -28,26 +26,21 @@ log = logging.getLogger("bot.slack")
 class SlackChat:
     """Implements `bot.ports.Chat` for one workspace. Create it with `SlackChat.open(…)`, end it with `close()`."""
 
-    def __init__(
-        self, client: SlackClient, me: Identity, *, clock: Clock = time.time, timing: ReplyTiming | None = None
-    ) -> None:
+    def __init__(self, client: SlackClient, me: Identity, *, timing: ReplyTiming | None = None) -> None:
         self.client = client
         self.me = me
-        self._clock = clock
         self._timing = timing or ReplyTiming()
         self._messages = SentMessages(client, me, self._timing.backoff[:2])
         self._statuses = SessionStatuses(client)
-        self._context = ReplyContext(client, self._messages, self._statuses, clock, self._timing)
+        self._context = ReplyContext(client, self._messages, self._statuses, time.time, self._timing)
 
     @classmethod
-    async def open(
-        cls, token: str, base_url: str = SLACK_API_URL, *, clock: Clock = time.time, timing: ReplyTiming | None = None
-    ) -> "SlackChat":
+    async def open(cls, token: str, base_url: str, *, timing: ReplyTiming | None = None) -> "SlackChat":
         """Check the token with auth.test and return the chat. Raise ChatError: "invalid_auth", "unreachable", …"""
         client = SlackClient(token, base_url, RateLimiter(time.monotonic))
         try:
             me = Identity.from_auth_test(await client.call("auth.test", {}))
-            return cls(client, me, clock=clock, timing=timing)
+            return cls(client, me, timing=timing)
         except BaseException:
             await client.close()
             raise
@@ -83,7 +76,8 @@ class SlackChat:
         texts = split(neutralize_mentions(markdown))
         where: Args = {"channel": thread.channel, "user": user} | ({"thread_ts": thread.root} if thread.root else {})
         for n, text in enumerate(texts, 1):
-            content = ephemeral_content(text, buttons if n == len(texts) else ())
+            is_last = n == len(texts)
+            content = content_with_buttons(text, buttons) if buttons and is_last else {"markdown_text": text}
             await self.client.call("chat.postEphemeral", where | content, thread=thread.root)
 
     async def post_card(self, card: ApprovalCard, *, key: str) -> str:
@@ -107,7 +101,7 @@ class SlackChat:
 
     async def person(self, team: str, user: str) -> Person:
         response = await self.client.read("users.info", {"user": user, "include_locale": True})
-        return person_of(response.get("user") or {}, team, user, self._clock())
+        return person_of(response.get("user") or {}, team, user, time.time())
 
     async def place(self, team: str, channel: str) -> Place:
         response = await self.client.read("conversations.info", {"channel": channel})
@@ -138,13 +132,6 @@ class SlackChat:
 
 def card_content(card: ApprovalCard) -> Args:
     return {"text": card_text(card), "blocks": card_blocks(card)}
-
-
-def ephemeral_content(markdown: str, buttons: Sequence[Button]) -> Args:
-    """Return the content of an ephemeral message with its buttons."""
-    if not buttons:
-        return {"markdown_text": markdown}
-    return {"text": shorten(markdown, 300), "blocks": ephemeral_blocks(markdown, buttons)}
 
 
 def with_end_note(message: dict[str, Any], note: str) -> Args:

@@ -142,16 +142,16 @@ def fallback_text(text: str, lines: Sequence[str]) -> str:
     return escaped if len(escaped.encode()) < FALLBACK_BYTES + 900 else plain[:500]
 
 
-def ephemeral_blocks(markdown: str, buttons: Sequence[Button]) -> list[Block]:
-    """Return the blocks of an ephemeral message."""
+def content_with_buttons(markdown: str, buttons: Sequence[Button]) -> dict[str, Any]:
+    """Return the content of a message that has Markdown with buttons below it."""
     row = [button(b.action, b.label, b.value, None if b.style == "default" else b.style) for b in buttons]
-    return [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
+    blocks = [{"type": "markdown", "text": markdown}, *([actions(row)] if row else [])]
+    return {"text": shorten(markdown, 300), "blocks": blocks}
 
 
 def command_response(answer: CommandAnswer) -> dict[str, Any]:
     """Return a command's answer as the content of a Slack response."""
-    markdown = neutralize_mentions(answer.text)
-    return {"text": shorten(markdown, 300), "blocks": ephemeral_blocks(markdown, answer.buttons)}
+    return content_with_buttons(neutralize_mentions(answer.text), answer.buttons)
 
 
 def section(mrkdwn: str) -> Block:

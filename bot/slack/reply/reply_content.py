@@ -72,8 +72,7 @@ class PendingContent:
     def set_card(self, card: TaskCard) -> None:
         """Add or update a card. A new one waits for the end of the growing text, so that it does not split it."""
         title = shorten(neutralize_mentions(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
-        has_output = card.output and card.output.strip()
-        output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) if has_output else None
+        output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) or None
         waits = bool(self.step_text) and card.key not in self._placed
         (self._later if waits else self._queue).append(TaskCard(card.key, title, card.status, output))
         if not waits:

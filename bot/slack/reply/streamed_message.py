@@ -165,22 +165,8 @@ class StreamedMessage:
         """
         items = [*self._unconfirmed, *items]
         content = self.content.plus(items)
-        lines = content.card_lines()
-        text = fallback_text(content.text, lines)
-        forms = [reply_blocks(content.text, lines)]
-        if lines:  # as cards first; where Slack refuses these, as lines
-            forms.insert(0, [*task_card_blocks(content.cards.values()), *reply_blocks(content.text)])
         try:
-            for blocks in forms:
-                if not blocks:
-                    break
-                args: Args = {"text": text, "blocks": blocks, "metadata": delivery_metadata(self._spec.key, self._part)}
-                try:
-                    await self._context.messages.update(self._spec.thread.channel, self.ts, args)
-                    break
-                except ChatError as error:
-                    if error.code not in BAD_CONTENT or blocks is forms[-1]:
-                        raise
+            await self._edit(content)
         except ChatError as error:
             if is_transient(error):
                 raise
@@ -188,6 +174,24 @@ class StreamedMessage:
                 raise ChatError("message_not_in_streaming_state") from error
         if status != "processing":
             await self._context.statuses.set(self._spec.thread, status)
+
+    async def _edit(self, content: ShownContent) -> None:
+        """Edit the message, with task cards or, where Slack refuses these, with a line for each. Raise ChatError."""
+        lines = content.card_lines()
+        forms = [reply_blocks(content.text, lines)]
+        if lines:
+            forms.insert(0, [*task_card_blocks(content.cards.values()), *reply_blocks(content.text)])
+        args: Args = {"text": fallback_text(content.text, lines)}
+        args["metadata"] = delivery_metadata(self._spec.key, self._part)
+        for blocks in forms:
+            if not blocks:
+                return
+            try:
+                await self._context.messages.update(self._spec.thread.channel, self.ts, args | {"blocks": blocks})
+                return
+            except ChatError as error:
+                if error.code not in BAD_CONTENT or blocks is forms[-1]:
+                    raise
 
     def _require_confirmed(self) -> None:
         if self._unconfirmed:

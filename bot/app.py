@@ -129,7 +129,7 @@ class Hermes:
             ready=self._ready,
             missing=self._missing,
         )
-        self._lookup = PeopleLookup(self.db, self.chat, self.workspace, settings.history_read_s)
+        self._lookup = PeopleLookup(self.db, self.chat, self.workspace)
         runner = Runner(services, self._lookup)
         self._stack.push_async_callback(runner.stop)
         return runner

@@ -26,7 +26,6 @@ class EngineSettings:
     history_tokens: int = 11_000
     system_prompt: str | None = None
     reflection_model: str | None = None  # also writes summaries; None: the configured model
-    history_read_s: float = 3.0
     shutdown_s: float = 20.0
     fields: dict[str, str] = field(default_factory=dict)
 

@@ -56,7 +56,7 @@ def _read_takeover(tx: Tx, id_: str, workspace: Workspace) -> Takeover:
     asked = [t.source_ts for n in answered if (t := turns.get(tx, id_, n)) and t.source_ts]
     created = f"{min(d.created for _, d in pending) - CLOCK_SKEW_SECONDS:.6f}"
     recorded = deliveries.recorded_ts(tx, session.thread.channel, session.thread.root)
-    locale, _ = ending_names(tx, people, session, "")
+    locale = people.locale(tx, team, session.requester)
     names = {by: ending_names(tx, people, session, by)[1] for _, d in pending if (by := d.content.get("by"))}
     running = [c.id for c in session.calls if c.state is CallState.RUNNING and not c.detached]
     calls = tuple((call, ledger.get(tx, call).name) for call in running)

@@ -33,11 +33,10 @@ class PendingLookups:
 class PeopleLookup:
     """Runs lookups in Slack and stores the results."""
 
-    def __init__(self, db: Database, chat: Chat, workspace: Workspace, history_seconds: float) -> None:
+    def __init__(self, db: Database, chat: Chat, workspace: Workspace) -> None:
         self._db = db
         self._chat = chat
         self._workspace = workspace
-        self._history_seconds = history_seconds
 
     async def refresh(self, user: str, channel: str) -> None:
         """Look up a person and a conversation if their profiles are missing or stale. Takes at most 1.5 s."""
@@ -59,7 +58,7 @@ class PeopleLookup:
         people, place, history = await asyncio.gather(
             asyncio.gather(*(self._person(team, user) for user in pending.people)),
             self._place(team, channel) if pending.place else _nothing(),
-            read_history(self._chat, session, self._history_seconds) if pending.history else _nothing(),
+            read_history(self._chat, session) if pending.history else _nothing(),
         )
         failed = {user for user, person in zip(pending.people, people, strict=True) if person is None}
         if pending.place and place is None:

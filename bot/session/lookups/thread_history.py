@@ -12,14 +12,15 @@ from tools.tool_context import ChatError, Posted
 
 log = logging.getLogger(__name__)
 EARLIER_MESSAGES = 50
+READ_SECONDS = 3.0  # then the turn starts without them
 THREAD_LIMIT = 2_000  # messages to read at most
 JUST_BEFORE = 0.000_002  # seconds: two of the smallest steps of a ts
 
 
-async def read_history(chat: Chat, session: Session, seconds: float) -> tuple[Posted, ...] | None:
+async def read_history(chat: Chat, session: Session) -> tuple[Posted, ...] | None:
     """Return the thread's messages, or None if Slack does not answer in time."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(READ_SECONDS):
             return tuple(await chat.read_thread(session.thread, limit=THREAD_LIMIT))
     except (ChatError, TimeoutError) as error:
         log.warning("thread history read failed", extra={"session": session.id, "reason": str(error)})

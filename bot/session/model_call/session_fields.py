@@ -59,7 +59,9 @@ def _messages(wanted: Mapping[str, str], current: Fields, entries: Sequence[Entr
 
 
 def _author(entry: Entry) -> str:
-    return str(entry.content["name"]) if entry.role == "user" else {"tool": "tool result"}.get(entry.role, "assistant")
+    if entry.role == "user":
+        return str(entry.content["name"])
+    return "tool result" if entry.role == "tool" else "assistant"
 
 
 def merged(current: Fields, found: Any, wanted: Mapping[str, str], entries: Sequence[Entry]) -> Fields:

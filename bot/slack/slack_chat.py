@@ -168,6 +168,9 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
 def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
     """Return the place of a conversations.info response. A channel that is not certainly public counts as private."""
     public = channel.get("is_channel") and not channel.get("is_private")
-    kind: PlaceKind = "im" if channel.get("is_im") else "mpim" if channel.get("is_mpim") else "private"
-    kind = "public" if kind == "private" and public else kind
+    kind: PlaceKind = "public" if public else "private"
+    if channel.get("is_im"):
+        kind = "im"
+    elif channel.get("is_mpim"):
+        kind = "mpim"
     return Place(team, id_, kind, shared=bool(channel.get("is_ext_shared")))

@@ -52,9 +52,9 @@ def card_blocks(card: ApprovalCard) -> list[Block]:
 def card_text(card: ApprovalCard) -> str:
     """Return the card as one line, for notifications and screen readers."""
     tool = escape(shorten(card.approval.tool, 200))
-    return (
-        say("card.fallback", card.locale, tool=tool) if card.approval.status == "open" else f"{tool}: {outcome(card)}"
-    )
+    if card.approval.status == "open":
+        return say("card.fallback", card.locale, tool=tool)
+    return f"{tool}: {outcome(card)}"
 
 
 def argument_blocks(approval: Approval, locale: str) -> list[Block]:

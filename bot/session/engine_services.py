@@ -20,14 +20,14 @@ from tools.tool_registry import Registry
 class EngineSettings:
     """Limits of a turn. `history_tokens` is a budget in tokens; `_s` means seconds."""
 
-    max_steps: int = 10
-    keep_turns: int = 5
-    turn_timeout_s: float = 600.0
-    history_tokens: int = 11_000
-    system_prompt: str | None = None
-    reflection_model: str | None = None  # also writes summaries; None: the configured model
-    shutdown_s: float = 20.0
-    fields: dict[str, str] = field(default_factory=dict)
+    max_steps: int
+    keep_turns: int
+    turn_timeout_s: float
+    history_tokens: int
+    system_prompt: str | None
+    reflection_model: str | None  # also writes summaries; None: the configured model
+    shutdown_s: float
+    fields: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class Simulator:
         write = MessageGestures(self._slack)
         self.say, self.bot_says, self.edit, self.delete = write.say, write.bot_says, write.edit, write.delete
         self.unfurl, self.join, self.leave, self.send_event = write.unfurl, write.join, write.leave, write.send_event
+        self.convert = write.convert
         act = InteractionGestures(self._slack, self.sockets, self._response_urls)
         self.click, self.command, self.press_stop = act.click, act.command, act.press_stop
         self.open_home, self.click_view = act.open_home, act.click_view

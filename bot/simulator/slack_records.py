@@ -19,6 +19,8 @@ class Person:
     tz: str = "Europe/Berlin"
     bot_id: str | None = None
     is_restricted: bool = False
+    is_ultra_restricted: bool = False
+    deleted: bool = False
     is_stranger: bool = False
 
 

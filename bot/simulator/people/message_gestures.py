@@ -110,6 +110,15 @@ class MessageGestures:
         where.members.discard(user)
         self._member_event("member_left_channel", where, user)
 
+    async def convert(self, user: str, channel: str, *, private: bool) -> None:
+        """Make a channel private or public."""
+        where = self._workspace.channel(channel)
+        where.kind = "group" if private else "channel"
+        kind = "private" if private else "public"
+        message = Message(channel, self._workspace.next_ts(), user, f"made this channel *{kind}*.")
+        message.subtype = f"channel_convert_to_{kind}"
+        self._post(message)
+
     async def send_event(self, type: str, **fields: Any) -> str:  # noqa: A002 -- the name in Slack
         """Send an event of any type, subscribed or not; return its event_id."""
         event = {"type": type, **fields}

@@ -114,6 +114,7 @@ class Hermes:
         self.workspace = workspace_of(config, self.chat.me.user, self.chat.me.team, self.now)
         self._commands = HermesCommands(self.workspace, self._registry, self._missing, self.chat.me.thread_link)
         version = prompt_version(settings.system_prompt)
+        self._lookup = PeopleLookup(self.db, self.chat, self.workspace)
         services = Services(
             db=self.db,
             chat=self.chat,
@@ -122,6 +123,7 @@ class Hermes:
             policy=self._policy,
             executor=executor,
             workspace=self.workspace,
+            lookup=self._lookup,
             rules=EngineRules(self.workspace, self._policy, self._commands, config.memory.recall_limit, version),
             settings=settings,
             files_root=config.files_root,
@@ -129,8 +131,7 @@ class Hermes:
             ready=self._ready,
             missing=self._missing,
         )
-        self._lookup = PeopleLookup(self.db, self.chat, self.workspace)
-        runner = Runner(services, self._lookup)
+        runner = Runner(services)
         self._stack.push_async_callback(runner.stop)
         return runner
 

@@ -83,6 +83,9 @@ class Reply(Protocol):
         a person stopped the stream first (call `interrupt` next); `uncertain` if Slack may show the text.
         """
 
+    async def ignore_stop(self, status: SessionStatus = "active") -> None:
+        """Deliver the rest in a new message after `finish` raised "stopped_by_user". Raise ChatError."""
+
     async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
         """Close the message with a short note on why it ends here, or post the note. Raise ChatError.
 

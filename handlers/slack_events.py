@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 PLACES: dict[str, PlaceKind] = {"im": "im", "mpim": "mpim", "channel": "public", "group": "private"}
 PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}
 BOT_SUBTYPES = PERSON_SUBTYPES | {"bot_message"}
+CONVERSIONS = {"channel_convert_to_private", "channel_convert_to_public"}
 MAX_TEXT = 100_000
 Body = Mapping[str, Any]
 
@@ -60,6 +61,8 @@ def _message(body: Body, event: Body) -> Incoming | None:
         return _edit(body, event)
     if subtype == "message_deleted":
         return _delete(body, event)
+    if subtype in CONVERSIONS:
+        return _conversion(body, event)
     bot = text_of(event, "bot_id")
     author = text_of(event, "user") or bot
     if subtype not in (BOT_SUBTYPES if bot else PERSON_SUBTYPES) or not author or not has_text(event, "channel", "ts"):
@@ -75,6 +78,12 @@ def _message(body: Body, event: Body) -> Incoming | None:
         text=_text_with_files(event),
         top_level=root == event["ts"],
     )
+
+
+def _conversion(body: Body, event: Body) -> Incoming | None:
+    if not has_text(event, "channel", "ts"):
+        return None
+    return Incoming(**_envelope(body, event), root=event["ts"], ts=event["ts"], kind="conversion", user="")
 
 
 def _edit(body: Body, event: Body) -> Incoming | None:

@@ -87,6 +87,14 @@ def waiting(tx: Tx, session: str) -> list[InboxRow]:
     return [_row(r) for r in tx.execute(_WAITING, {"session": session})]
 
 
+def stops_since(tx: Tx, thread: Thread, ts: str) -> list[tuple[str, list[str]]]:
+    """Return (state, ts of the streams that Slack ended) of each stop in a thread since `ts`, the latest first."""
+    query = select(inbox.c.state, inbox.c.data).where(
+        inbox.c.team == thread.team, inbox.c.channel == thread.channel, inbox.c.ts >= ts, inbox.c.kind == "stop"
+    )
+    return [(row.state, row.data.get("streams", [])) for row in tx.execute(query.order_by(inbox.c.ts.desc()))]
+
+
 def mark(tx: Tx, ids: Iterable[int], state: str, turn: int | None = None) -> None:
     """Set the state of rows: taken (by `turn`), deleted or refused."""
     rows = [{"key": row, "to": state, "turn_": turn} for row in ids]

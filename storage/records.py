@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A Slack user's profile, fetched at `fetched`."""
+    """A Slack user's profile, fetched at `fetched`. `removed`: the account is deactivated or Slack does not know it."""
 
     team: str
     id: str
@@ -75,18 +75,22 @@ class Person:
     guest: bool = False
     external: bool = False
     bot: bool = False
+    removed: bool = False
     fetched: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A message from Slack (`context`: from another bot), an edit, delete or stop. `text` is as Slack sent it."""
+    """A message from Slack (`context`: from another bot), an edit, delete or stop. `text` is as Slack sent it.
+
+    `conversion`: the channel was made private or public.
+    """
 
     team: str
     channel: str
     root: str
     ts: str
-    kind: Literal["message", "context", "edit", "delete", "stop"]
+    kind: Literal["message", "context", "edit", "delete", "stop", "conversion"]
     place: PlaceKind
     event_id: str
     user: str

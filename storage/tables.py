@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -201,6 +202,7 @@ people = Table(
     Column("team", String, primary_key=True),
     Column("id", String, primary_key=True),
     *_required(name=String, locale=String, timezone=String, guest=Boolean, external=Boolean, bot=Boolean),
+    Column("removed", Boolean, nullable=False, server_default=false()),
     Column("fetched", Float, nullable=False),
 )
 

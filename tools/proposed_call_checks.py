@@ -48,13 +48,19 @@ def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def review(
-    registry: Registry, policy: Policy, calls: Sequence[ModelCall], requester: str, unresolved: Collection[str] = ()
+    registry: Registry,
+    policy: Policy,
+    calls: Sequence[ModelCall],
+    requester: str,
+    unresolved: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> tuple[ReviewedCall, ...]:
     """Review the calls of one model reply, in their order.
 
     `unresolved`: hashes of the session's calls with an unknown outcome; an identical call needs an approval.
+    `excluded`: people whose approval does not count.
     """
-    return tuple(_review(registry, policy, call, requester, unresolved) for call in calls)
+    return tuple(_review(registry, policy, call, requester, unresolved, excluded) for call in calls)
 
 
 def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
@@ -78,7 +84,12 @@ def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> st
 
 
 def _review(
-    registry: Registry, policy: Policy, call: ModelCall, requester: str, unresolved: Collection[str]
+    registry: Registry,
+    policy: Policy,
+    call: ModelCall,
+    requester: str,
+    unresolved: Collection[str],
+    excluded: Collection[str],
 ) -> ReviewedCall:
     tool = registry.get(call.name)
     if tool is None:
@@ -90,7 +101,8 @@ def _review(
     except ArgumentsError as error:
         return _refused(call, tool.name, _bad_arguments(str(error)), tool)
     digest = arguments_hash(tool.name, parsed.arguments)
-    ruling = policy.decide(tool, requester, repaired=parsed.repaired, unresolved=digest in unresolved)
+    again = digest in unresolved
+    ruling = policy.decide(tool, requester, repaired=parsed.repaired, unresolved=again, excluded=excluded)
     return ReviewedCall(
         provider_id=call.id,
         name=tool.name,

@@ -1,6 +1,6 @@
 """What a running tool may use: the requester, the place, Slack, the database and the clock."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -58,10 +58,16 @@ class ToolChat(Protocol):
         """
 
     async def read_thread(self, thread: Thread, *, limit: int, after: str | None = None) -> list[Posted]: ...
-    async def person(self, team: str, user: str) -> Person: ...
+    async def person(self, team: str, user: str, *, max_wait: float = 10.0) -> Person:
+        """Return a profile. Raise "ratelimited" if the call would have to wait longer than `max_wait` seconds."""
+
     async def place(self, team: str, channel: str) -> Place: ...
     async def permalink(self, channel: str, ts: str) -> str | None:
         """Return the message's link, or None if Slack has none. Never raises."""
+
+
+NamesOf = Callable[[Collection[str]], Awaitable[dict[str, str]]]
+"""Returns the display names of people by their ids, without those that are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ class ToolContext:
     turn: int
     key: str
     chat: ToolChat
+    names: NamesOf
     db: Database
     now: Clock
     files_root: Path

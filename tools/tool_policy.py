@@ -1,6 +1,6 @@
 """Tool policy: whether a call may run, who may approve it, and whether an approval has enough votes. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -65,11 +65,19 @@ class Policy:
         """Return the decision on the tool itself, before requester and arguments are known."""
         return self.rules.get(tool.name, _NO_RULE).risk or tool.default_decision or _BY_EFFECT[tool.effect]
 
-    def decide(self, tool: Tool, requester: str, *, repaired: bool = False, unresolved: bool = False) -> Ruling:
+    def decide(
+        self,
+        tool: Tool,
+        requester: str,
+        *,
+        repaired: bool = False,
+        unresolved: bool = False,
+        excluded: Collection[str] = (),
+    ) -> Ruling:
         """Return the ruling on one call: deny overrides ask, ask overrides allow.
 
         `repaired`: the model's arguments were not valid JSON, so a call with effects asks. `unresolved`: an identical
-        call of the session has an unknown outcome, so this one asks.
+        call of the session has an unknown outcome, so this one asks. `excluded`: people whose approval does not count.
         """
         if reason := self.forbids(tool, requester):
             return Ruling("deny", reason=reason)
@@ -77,7 +85,7 @@ class Policy:
         if self.configured(tool) == "allow" and not must_ask:
             return Ruling("allow")
         rule = self.rule_for(tool.name)
-        if lack := shortage(rule, requester):
+        if lack := shortage(rule, requester, excluded):
             return Ruling("deny", reason=f"Nobody can approve the tool {tool.name}: {lack}.")
         return Ruling("ask", rule=rule)
 
@@ -133,9 +141,10 @@ class Policy:
         return tuple(people)
 
 
-def shortage(rule: ApprovalRule, requester: str) -> str:
+def shortage(rule: ApprovalRule, requester: str, excluded: Collection[str] = ()) -> str:
     """Return why too few people can approve, or an empty string."""
-    able = [user for user in _approver_ids(rule, requester) if may_decide(rule, requester, user)]
+    named = _approver_ids(rule, requester)
+    able = [user for user in named if user not in excluded and may_decide(rule, requester, user)]
     if len(able) >= rule.quorum:
         return ""
     others = " other than the requester" if rule.not_requester else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 from bot.ops.metrics import Metrics
 from bot.ports import Chat, Model
 from bot.session.hermes_commands import HermesCommands
+from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
 from bot.session.token_estimate import TokenCalibration
 from storage.database import Database
@@ -52,6 +53,7 @@ class Services:
     policy: Policy
     executor: Executor
     workspace: Workspace
+    lookup: PeopleLookup
     rules: EngineRules
     settings: EngineSettings
     files_root: Path

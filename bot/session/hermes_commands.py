@@ -58,7 +58,7 @@ class HermesCommands:
 
     def in_thread(self, tx: Tx, session: Session, row: InboxRow) -> tuple[CommandAnswer, bool]:
         """Answer a `!command`; also return True if only its author may see the answer."""
-        person, place = self.workspace.caller(tx, row.user, session.thread.channel, session)
+        person, place = self.workspace.caller(tx, row.user, session.thread.channel, direct=session.kind == "im")
         match row.data["word"]:
             case "new":  # the caller opens the new session
                 return CommandAnswer(say("command.new_done", person.locale)), False

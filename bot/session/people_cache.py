@@ -1,10 +1,11 @@
 """A cache of people and places: read many times in a turn, changed about once a day. It assumes one process."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from bot.session.access_and_addressing import is_stale
+from bot.session.access_and_addressing import PROFILE_SECONDS, RECHECK_SECONDS, is_stale
 from storage import people_and_places
 from storage.database import Tx
 from storage.records import Person, Place
@@ -31,20 +32,26 @@ class PeopleCache:
             self._add(self._people, (team, user), person)
         return person
 
-    def place(self, tx: Tx, team: str, channel: str) -> Place | None:
-        """Return a conversation as last stored, or None."""
+    def place(self, tx: Tx, team: str, channel: str, now: float) -> Place | None:
+        """Return a conversation, or None if it is unknown or must be looked up again."""
         found = self._place(tx, team, channel)
-        return None if found is None else found[0]
+        return None if found is None or self.stale_place(tx, team, channel, now) else found[0]
 
-    def stale(self, tx: Tx, team: str, user: str, channel: str, now: float) -> tuple[bool, bool]:
-        """Return whether the person, and whether the conversation, must be looked up."""
-        person = self.person(tx, team, user)
-        return is_stale(person.fetched if person else None, now), self.stale_place(tx, team, channel, now)
+    def stale_people(self, tx: Tx, team: str, users: Iterable[str], now: float, max_age: float) -> list[str]:
+        """Return the people whose profile is missing or older than `max_age` seconds."""
+        found = {user: self.person(tx, team, user) for user in users}
+        return [user for user, person in found.items() if is_stale(person.fetched if person else None, now, max_age)]
 
     def stale_place(self, tx: Tx, team: str, channel: str, now: float) -> bool:
-        """Return whether the conversation must be looked up."""
-        found = self._place(tx, team, channel)
-        return is_stale(found[1] if found else None, now)
+        """Return whether the conversation must be looked up, because it may be more open than it was.
+
+        A direct message stays what it is.
+        """
+        return _place_is_stale(self._place(tx, team, channel), now)
+
+    def cached_place_is_fresh(self, team: str, channel: str, now: float) -> bool:
+        """Return True if a conversation is cached and need not be looked up. Reads no database."""
+        return not _place_is_stale(self._places.get((team, channel)), now)
 
     def store_person(self, tx: Tx, person: Person) -> None:
         """Add or update a person."""
@@ -63,6 +70,12 @@ class PeopleCache:
         found = people_and_places.place(tx, team, channel)  # from the database: an earlier change may be rolled back
         if found is not None and not found[0].shared:
             self.store_place(tx, replace(found[0], shared=True), found[1])
+
+    def mark_changed(self, tx: Tx, team: str, channel: str) -> None:
+        """Record that a conversation was made private or public: it must be looked up."""
+        found = people_and_places.place(tx, team, channel)
+        if found is not None:
+            self.store_place(tx, found[0], 0.0)
 
     def cached_locale(self, team: str, user: str) -> str | None:
         """Return the locale of a cached person, None for others. Reads no database."""
@@ -87,3 +100,10 @@ class PeopleCache:
     def _trim(self, cache: OrderedDict[tuple[str, str], V]) -> None:
         if len(cache) > self._limit:
             cache.popitem(last=False)
+
+
+def _place_is_stale(found: tuple[Place, float] | None, now: float) -> bool:
+    if found is None:
+        return True
+    place, fetched = found
+    return is_stale(fetched, now, PROFILE_SECONDS if place.kind == "im" else RECHECK_SECONDS)

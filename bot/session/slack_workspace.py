@@ -4,10 +4,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from bot.memory.date_ranges import zone
-from bot.session.access_and_addressing import Access, Decision, FollowUps, check_access
+from bot.session.access_and_addressing import (
+    PROFILE_SECONDS,
+    RECHECK_SECONDS,
+    Access,
+    Decision,
+    FollowUps,
+    check_access,
+    is_excluded,
+    is_stale,
+)
 from bot.session.people_cache import PeopleCache
 from storage.database import Tx
-from storage.records import Person, Place, Session
+from storage.records import Person, Place
 from tools.slack_markup import mentioned_users, readable
 from tools.tool_context import Clock
 
@@ -24,23 +33,37 @@ class Workspace:
     follow_ups: FollowUps = "auto"
     queue_limit: int = 50
 
-    def check_access(self, person: Person | None, channel: str) -> Decision:
+    def check_access(self, person: Person | None, channel: str, max_age: float = PROFILE_SECONDS) -> Decision:
         """Return whether a person may use Hermes in a channel now."""
-        return check_access(self.access, person, channel, self.now())
+        return check_access(self.access, person, channel, self.now(), max_age)
 
     def refusal(self, tx: Tx, user: str, channel: str) -> str | None:
         """Return the key of the text that refuses a person Hermes in a channel, or None if they may use it."""
         access = self.check_access(self.people.person(tx, self.team, user), channel)
         return None if access == "granted" else f"access.{access}"
 
-    def caller(self, tx: Tx, user: str, channel: str, session: Session | None = None) -> tuple[Person, Place]:
-        """Return the person and place of a command. An unknown place counts as the kind with the fewest readers."""
+    def approver_refusal(self, tx: Tx, user: str, *, recheck: bool = True) -> str | None:
+        """Return the key of the text that refuses an approver, or None if their vote counts.
+
+        With `recheck`, a profile that was not looked up in the last 5 minutes is refused as unknown.
+        """
+        person = self.people.person(tx, self.team, user)
+        if person is not None and is_excluded(self.access, person):
+            return "access.refused"
+        stale = is_stale(person.fetched if person else None, self.now(), RECHECK_SECONDS)
+        return "access.unknown" if stale and recheck else None
+
+    def caller(self, tx: Tx, user: str, channel: str, *, direct: bool = False) -> tuple[Person, Place]:
+        """Return the person of a command or tool call, and its place.
+
+        If it is not known how open the place is now, it counts as a private channel that is shared with another
+        organization: no other memory may be used there, and what is learned there may be used nowhere else.
+        """
         person = self.people.person(tx, self.team, user) or Person(self.team, user, user)
-        place = self.people.place(tx, self.team, channel)
-        if place is not None:
-            return person, place
-        kind = session.kind if session else "im" if channel.startswith("D") else "private"
-        return person, Place(self.team, channel, kind, session.shared if session else False)
+        place = self.people.place(tx, self.team, channel, self.now())
+        if place is None and (direct or channel.startswith("D")):
+            place = Place(self.team, channel, "im", shared=False)
+        return person, place or Place(self.team, channel, "private", shared=True)
 
     def command_text(self, tx: Tx, text: str) -> str:
         """Return a command's text as it was typed: without Slack's escapes, with names instead of ids."""

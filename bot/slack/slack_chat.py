@@ -99,8 +99,9 @@ class SlackChat:
     ) -> list[Posted]:
         return await self._messages.find(thread, keys, after=after, recorded=recorded)
 
-    async def person(self, team: str, user: str) -> Person:
-        response = await self.client.read("users.info", {"user": user, "include_locale": True})
+    async def person(self, team: str, user: str, *, max_wait: float = 10.0) -> Person:
+        params = {"user": user, "include_locale": True}
+        response = await self.client.read("users.info", params, max_wait=max_wait)
         return person_of(response.get("user") or {}, team, user, time.time())
 
     async def place(self, team: str, channel: str) -> Place:
@@ -161,6 +162,7 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
         guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
         external=bool(user.get("is_stranger")) or not team or team not in teams,
         bot=bool(user.get("is_bot")),
+        removed=bool(user.get("deleted")),
         fetched=now,
     )
 

@@ -1,5 +1,6 @@
 """A fake of Slack in memory, for tools that use it."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,8 @@ class FakeChat:
         self._may_fail("read_thread")
         return self.messages[-limit:]
 
-    async def person(self, team: str, user: str) -> Person:
-        if user not in self.people:
-            raise ChatError("user_not_found")
-        return self.people[user]
+    async def names(self, users: Collection[str]) -> dict[str, str]:
+        return {user: self.people[user].name for user in users if user in self.people}
 
     async def place(self, team: str, channel: str) -> Place:
         if channel not in self.places:
@@ -57,6 +56,7 @@ def context_for(
         turn=1,
         key="key-1",
         chat=chat,
+        names=chat.names if chat else nothing,
         db=nothing,
         now=lambda: now,
         files_root=files_root,

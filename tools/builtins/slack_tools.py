@@ -1,6 +1,5 @@
 """The Slack tools: read the thread, post in a channel."""
 
-import asyncio
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -10,7 +9,7 @@ from pydantic import Field
 from storage.records import Thread
 from tools.slack_markup import mentioned_users, readable
 from tools.text_cleanup import brief
-from tools.tool_context import ChatError, Posted, ToolContext
+from tools.tool_context import ChatError, ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
 
@@ -39,7 +38,8 @@ async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le
         posted = await context.chat.read_thread(context.thread, limit=limit)
     except ChatError as error:
         raise _tool_error(error) from None
-    names = await _names(context, posted)
+    users = {message.user for message in posted if message.user}
+    names = await context.names(users.union(*(mentioned_users(message.text) for message in posted)))
     messages = [
         {
             "time": _time(message.ts),
@@ -75,22 +75,6 @@ async def post_message(
     except ChatError as error:
         raise _tool_error(error, uncertain=error.uncertain) from None
     return {"channel": where, "ts": sent}
-
-
-async def _names(context: ToolContext, posted: list[Posted]) -> dict[str, str]:
-    """Return the display names of authors and mentioned people; without those that Slack does not return."""
-    users = {message.user for message in posted if message.user}
-    users |= {user for message in posted for user in mentioned_users(message.text)}
-    wanted = sorted(users)[:100]
-
-    async def name(user: str) -> str | None:
-        try:
-            return (await context.chat.person(context.thread.team, user)).name
-        except ChatError:
-            return None
-
-    found = await asyncio.gather(*(name(user) for user in wanted))
-    return {user: name for user, name in zip(wanted, found, strict=True) if name}
 
 
 async def _check_place(context: ToolContext, channel: str) -> None:

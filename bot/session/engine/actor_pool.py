@@ -5,10 +5,10 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from bot.session.access_and_addressing import PROFILE_SECONDS
 from bot.session.engine.crash_recovery import Takeover, read_takeovers
 from bot.session.engine.session_actor import Actor
 from bot.session.engine_services import Services
-from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.replies.notices import send_ephemeral
 from storage import sessions
 from storage.records import Thread
@@ -20,9 +20,8 @@ TAKEOVER_BATCH = 50  # sessions in one read
 class Runner:
     """Starts and stops the actors. Call `wake` after each commit that gives a session work to do."""
 
-    def __init__(self, services: Services, lookup: PeopleLookup) -> None:
+    def __init__(self, services: Services) -> None:
         self.services = services
-        self._lookup = lookup
         self._actors: dict[str, Actor] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self._failed: set[str] = set()  # sessions whose actor failed: the next actor must take over
@@ -51,7 +50,7 @@ class Runner:
 
         async def send() -> None:
             try:
-                await self._lookup.refresh(user, thread.channel)
+                await self.services.lookup.refresh([user], thread.channel, PROFILE_SECONDS)
             finally:
                 await send_ephemeral(self.services, thread, user, key)
 
@@ -91,7 +90,7 @@ class Runner:
         await asyncio.gather(grace, *self._background, return_exceptions=True)
 
     def _start(self, session: str, takeover: Takeover | None = None) -> Actor:
-        actor = self._actors[session] = Actor(self.services, self._lookup, session, takeover)
+        actor = self._actors[session] = Actor(self.services, session, takeover)
         actor.start(self.wake, self._remove)
         return actor
 

@@ -90,7 +90,7 @@ class SessionTransaction:
         """Choose the memories of this turn, once, by what its requester wrote."""
         thread, requester = self.session.thread, self.session.requester
         person = self.people.person(self.tx, thread.team, requester)
-        place = self.people.place(self.tx, thread.team, thread.channel)
+        place = self.people.place(self.tx, thread.team, thread.channel, self.now)
         question = "\n".join(e["content"].get("text", "") for e in self._entries if e["role"] == "user")
         found = recall.recall(self.tx, person, place, question, self.rules.recall_limit, self.now)
         ids = tuple(m.id for m in found)

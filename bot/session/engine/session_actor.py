@@ -18,7 +18,6 @@ from bot.session.engine.background_tasks import BackgroundTasks
 from bot.session.engine.crash_recovery import Takeover, finish_deliveries
 from bot.session.engine.session_transaction import advance
 from bot.session.engine_services import Services
-from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.machine import effects
 from bot.session.machine.events import Event, ModelFailed, Replied, Resumed, Stopped, ToolFinished
 from bot.session.machine.transition import at_rest
@@ -40,11 +39,10 @@ COMMIT_RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 class Actor:
     """Runs one session and its background tasks."""
 
-    def __init__(self, services: Services, lookup: PeopleLookup, session: str, takeover: Takeover | None) -> None:
+    def __init__(self, services: Services, session: str, takeover: Takeover | None) -> None:
         self.id = session
         self.failed = False
         self._services = services
-        self._lookup = lookup
         self._takeover = takeover
         self._events: asyncio.Queue[Event | Literal["task ended"] | None] = asyncio.Queue()
         self._tasks = BackgroundTasks(session, lambda: self._events.put_nowait("task ended"))
@@ -194,11 +192,12 @@ class Actor:
                 if (running := self._cancels.get(action.call)) is not None:
                     running.set()
             case effects.Finish():
-                delivery = self._end_reply(self._reply.finish(session, self._reply.detach(), action.text))
+                answered = replace(session, turn=action.turn)  # this commit may have opened the next turn
+                delivery = self._end_reply(self._reply.finish(answered, self._reply.detach(), action.text))
                 if self._services.settings.fields:
                     self._tasks.start("fields", self._update_fields(delivery, action.turn))
             case effects.Interrupt():
-                stopped = replace(session, turn=action.turn)  # this commit may have opened the next turn
+                stopped = replace(session, turn=action.turn)
                 self._end_reply(self._reply.interrupt(stopped, self._reply.detach(), action.reason, action.by))
             case effects.Pause():
                 self._end_reply(self._reply.pause(session, self._reply.detach()))
@@ -217,7 +216,9 @@ class Actor:
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
-            await self._services.ready()  # also in a later step: it may be the first one of this process
+            # Also in a later step: it may be the first one of this process, or long after the last one.
+            await self._services.ready()
+            await self._services.lookup.refresh_place(session.thread.channel)
             reply = await self._reply.live(session)
             if clock() - started > FRESH_SECONDS:
                 data = None
@@ -264,7 +265,7 @@ class Actor:
             self._tasks.start("lookup", self._run_lookups(advanced))
 
     async def _run_lookups(self, advanced: Advanced) -> None:
-        failed, refused = await self._lookup.look_up(advanced.session, advanced.lookups)
+        failed, refused = await self._services.lookup.look_up(advanced.session, advanced.lookups)
         missing = failed.intersection(advanced.lookups.people)
         if missing and self._lookup_retries < len(LOOKUP_RETRY_SECONDS):
             self._tasks.start("lookup retry", self._retry_lookups(missing, LOOKUP_RETRY_SECONDS[self._lookup_retries]))

@@ -19,6 +19,8 @@ from storage.database import Tx
 from storage.records import CallState, InboxRow, Person, Session
 from tools.slack_markup import mentioned_users, readable
 
+MAX_NAMED = 40  # people whose names a turn waits for
+
 
 def advance(
     tx: Tx,
@@ -52,7 +54,7 @@ def advance(
     result.session, result.lookups, result.successor = session, lookups, successor
     result.request = _request_data(work)
     runs = [action.call for action in result.actions if isinstance(action, RunTool)]
-    result.calls = {call: prepare_call(tx, call, session, work.people) for call in runs}
+    result.calls = {call: prepare_call(tx, call, session, rules.workspace) for call in runs}
     return result
 
 
@@ -62,7 +64,7 @@ def _request_data(work: SessionTransaction) -> RequestData | None:
         if isinstance(action, AskModel):
             turn = work.opened or turns.get(work.tx, work.session.id, action.turn)
             if turn is not None and not turn.memories:
-                return read_rest_of_request(work.tx, work.session, turn, work.people)
+                return read_rest_of_request(work.tx, work.session, turn, work.rules.workspace)
     return None
 
 
@@ -166,7 +168,17 @@ def _read_waiting(work: SessionTransaction, failed_lookups: frozenset[str]) -> W
                 continue  # it waits until its author's access is known
             content = _content(work.rules, row, people, newest)
             items.append(events.WaitingMessage(row.id, row.user, row.ts, content, opens))
-    return [r for r in at_once if r.access == "granted"], tuple(items), lookups
+    return [r for r in at_once if _is_permitted(work, r, failed_lookups)], tuple(items), lookups
+
+
+def _is_permitted(work: SessionTransaction, row: InboxRow, failed_lookups: frozenset[str]) -> bool:
+    """Return True if the access of a row's author is known. A stop does not wait for Slack to answer again."""
+    if row.access == "granted":
+        return True
+    thread = work.session.thread
+    person = work.people.person(work.tx, thread.team, row.user)
+    last_known = work.rules.workspace.check_access(person, thread.channel)
+    return row.kind == "stop" and row.user in failed_lookups and last_known == "granted"
 
 
 def _people_in(work: SessionTransaction, messages: list[InboxRow]) -> dict[str, Person | None]:
@@ -186,7 +198,9 @@ def _pending_lookups(
     opening = [r for r in messages if r.kind == "message" and r.addressed]
     if not opening:
         return PendingLookups()
-    needed = {r.user for r in opening if r.access == "unknown"} | {user for user, p in people.items() if p is None}
+    # Of a long thread only the first people are looked up: an id that stays an id delays no answer.
+    unnamed = {user for user, person in list(people.items())[:MAX_NAMED] if person is None}
+    needed = {r.user for r in opening if r.access == "unknown"} | unnamed
     session, thread = work.session, work.session.thread
     place = "place" not in failed and work.people.stale_place(work.tx, thread.team, thread.channel, work.now)
     history = session.last_turn == 0 and "history" not in failed and not session.hydrated

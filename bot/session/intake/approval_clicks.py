@@ -29,7 +29,9 @@ class ApprovalClicks:
 
     async def decide(self, click: Click, button: CardButton) -> None:
         """Record a click, then wake its session or tell the person why the click does not count."""
-        await self._lookup.refresh(click.user, click.thread.channel)  # they may have become a guest
+        voters = await self._db.read(approvals.votes_of, click.value) if button == "approve" else ()
+        people = {click.user, *(user for user, _ in voters)}  # they may have become guests
+        await self._lookup.refresh(people, click.thread.channel)
         args = (self._workspace, self._policy, click.value, click.user, button)
         text_key, session = await self._db.write_first(record_click, *args)
         if text_key is not None:
@@ -60,32 +62,51 @@ def record_click(
         settle(tx, found, "expired", (), workspace.now())
         return ClickResult("approval.expired", found.session)
     rule = policy.current(found.rule, found.tool, found.requester)
-    own = button != "deny" and user == found.requester  # a requester who lost access may not approve their request
-    if not may_decide(rule, found.requester, user, "deny" if button == "deny" else "approve"):
-        refusal = "approval.not_yours"
-    elif own and workspace.refusal(tx, user, found.thread.channel) == "access.refused":
-        refusal = "access.refused"
-    else:
-        return _count(tx, rule, found, user, button, workspace.now())
-    _journal(tx, found, user, "click_refused", button, workspace.now())
-    return ClickResult(refusal)
+    if (refusal := _refusal(tx, workspace, rule, found, user, button)) is not None:
+        _journal(tx, found, user, "click_refused", button, workspace.now())
+        return ClickResult(refusal)
+    return _count(tx, workspace, rule, found, user, button)
 
 
-def _count(tx: Tx, rule: ApprovalRule, found: Approval, user: str, button: CardButton, now: float) -> ClickResult:
-    vote = VOTES.get(button, button)
+def _refusal(
+    tx: Tx, workspace: Workspace, rule: ApprovalRule, found: Approval, user: str, button: CardButton
+) -> str | None:
+    """Return the key of the text that refuses a click, or None if it counts. Requesters may always deny."""
+    if button == "deny" and user == found.requester:
+        return None
+    if not may_decide(rule, found.requester, user):
+        return "approval.not_yours"
+    if user == found.requester and workspace.refusal(tx, user, found.thread.channel) == "access.refused":
+        return "access.refused"
+    return workspace.approver_refusal(tx, user, recheck=button != "deny")
+
+
+def _count(
+    tx: Tx, workspace: Workspace, rule: ApprovalRule, found: Approval, user: str, button: CardButton
+) -> ClickResult:
+    vote, now = VOTES.get(button, button), workspace.now()
     approvals.vote(tx, found.id, user, vote, now)
     votes = approvals.votes_of(tx, found.id)
     _journal(tx, found, user, "vote", button, now)
     if found.kind == "unknown":  # one vote is enough: it reports an outcome, it does not permit a call
         verdict = vote
     else:
-        approved = [u for u, v in votes if v == "approved"]
+        approved = _countable(tx, workspace, found, [u for u, v in votes if v == "approved"])
         denied = [u for u, v in votes if v == "denied"]
         verdict = tally(rule, found.requester, approved, denied)
     if verdict == "open":
         return ClickResult("approval.counted", found.session)
     settle(tx, found, verdict, tuple(u for u, v in votes if v == vote), now)
     return ClickResult(None, found.session)
+
+
+def _countable(tx: Tx, workspace: Workspace, found: Approval, voters: list[str]) -> list[str]:
+    """Return the voters who may still approve; void the votes of the others: they became guests, or left."""
+    able = [user for user in voters if workspace.approver_refusal(tx, user, recheck=False) is None]
+    for user in set(voters).difference(able):
+        approvals.vote(tx, found.id, user, "void", workspace.now())
+        _journal(tx, found, user, "vote_voided", "approve", workspace.now())
+    return able
 
 
 def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: float) -> bool:

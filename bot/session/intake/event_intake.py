@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.session.access_and_addressing import is_addressed, is_follow_up
+from bot.session.access_and_addressing import RECHECK_SECONDS, is_addressed, is_follow_up
 from bot.session.engine.actor_pool import Runner
 from bot.session.hermes_commands import parse_command
 from bot.session.machine.transition import at_rest, is_unsettled
@@ -89,6 +89,9 @@ NOTHING = StoredEvent()
 
 def store_event(tx: Tx, incoming: Incoming, workspace: Workspace) -> StoredEvent:
     """Store an event. A retry, or the second event of the same message, changes nothing."""
+    if incoming.kind == "conversion":
+        workspace.people.mark_changed(tx, incoming.team, incoming.channel)
+        return NOTHING
     session = sessions.of_thread(tx, Thread(incoming.team, incoming.channel, incoming.root))
     if incoming.shared:
         workspace.people.mark_shared(tx, incoming.team, incoming.channel)
@@ -99,8 +102,7 @@ def store_event(tx: Tx, incoming: Incoming, workspace: Workspace) -> StoredEvent
     if session is None:
         return NOTHING
     if incoming.kind == "stop":
-        stop = {"streams": list(incoming.streams), "at": incoming.event_time}
-        return _put(tx, _row(session, incoming, "stop", workspace.now(), data=stop, variant=incoming.event_id))
+        return _store_stop(tx, session, incoming, workspace)
     # Another bot's message is context for the next turn and never opens one.
     data = {"bot": True} | ({"name": incoming.author_name} if incoming.author_name else {})
     inbox.put(tx, _row(session, incoming, "context", workspace.now(), data=data))
@@ -119,7 +121,7 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
     if not addressed and not is_follow_up(workspace.follow_ups, incoming.text, authors, incoming.user):
         return _put(tx, _row(session, incoming, "message", now, access=access, state="waiting"))
     if (command := parse_command(incoming.text, workspace.bot_user)) is not None:
-        return _store_command(tx, session, incoming, command, access, now)
+        return _store_command(tx, session, incoming, command, access, workspace)
     full = not is_new and inbox.count_waiting(tx, session.id) >= workspace.queue_limit
     behind = not at_rest(session) and incoming.user != session.requester
     if access == "refused":
@@ -134,18 +136,33 @@ def _store_message(tx: Tx, session: Session | None, incoming: Incoming, workspac
     return _put(tx, row, opens=True, text_key=text_key)
 
 
+def _store_stop(tx: Tx, session: Session, incoming: Incoming, workspace: Workspace) -> StoredEvent:
+    """Store a click on Slack's own stop button. Slack shows it to everybody who may write in the thread."""
+    access = _access_to_stop(tx, incoming, workspace)
+    data = {"streams": list(incoming.streams), "at": incoming.event_time}
+    row = _row(session, incoming, "stop", workspace.now(), data=data, variant=incoming.event_id, access=access)
+    return _put(tx, row, text_key="access.refused" if access == "refused" else None)
+
+
+def _access_to_stop(tx: Tx, incoming: Incoming, workspace: Workspace) -> str:
+    person = workspace.people.person(tx, incoming.team, incoming.user)
+    return workspace.check_access(person, incoming.channel, RECHECK_SECONDS)
+
+
 def _put(tx: Tx, row: dict[str, Any], *, opens: bool = False, text_key: str | None = None) -> StoredEvent:
     """Store a row; return NOTHING if it is stored already."""
     return NOTHING if inbox.put(tx, row) is None else StoredEvent(row["session"], opens, text_key)
 
 
 def _store_command(
-    tx: Tx, session: Session, incoming: Incoming, command: tuple[str, str], access: str, now: float
+    tx: Tx, session: Session, incoming: Incoming, command: tuple[str, str], access: str, workspace: Workspace
 ) -> StoredEvent:
     word, rest = command
     kind = "stop" if word == "stop" else "command"
+    if kind == "stop":
+        access = _access_to_stop(tx, incoming, workspace)
     data = {"word": word, "rest": rest, "at": float(incoming.ts)}
-    row = _row(session, incoming, kind, now, data=data, access=access)
+    row = _row(session, incoming, kind, workspace.now(), data=data, access=access)
     return _put(tx, row, text_key="access.refused" if access == "refused" else None)
 
 

@@ -46,7 +46,7 @@ class CommandIntake:
 
     async def _answer(self, user: str, channel: str, run: Run) -> CommandAnswer:
         """Run a command if the person may use Hermes here, and wake the sessions that it returns."""
-        await self._lookup.refresh(user, channel)
+        await self._lookup.refresh([user], channel)
 
         def run_if_granted(tx: Tx) -> tuple[CommandAnswer, list[str]]:
             person, place = self._workspace.caller(tx, user, channel)
@@ -60,7 +60,7 @@ class CommandIntake:
 
     async def stop(self, click: Click) -> None:
         """Stop the thread's active turn, if the person may use Hermes."""
-        await self._lookup.refresh(click.user, click.thread.channel)
+        await self._lookup.refresh([click.user], click.thread.channel)
         session, text_key = await self._db.write_first(_stop_thread, self._workspace, click.thread, click.user)
         if text_key is not None:
             self._runner.send_ephemeral(click.thread, click.user, text_key)

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from bot.ports import Chat
+from bot.session.access_and_addressing import PROFILE_SECONDS, RECHECK_SECONDS
 from bot.session.lookups.thread_history import read_history, store_history
 from bot.session.slack_workspace import Workspace
 from storage import inbox, sessions
@@ -14,6 +16,7 @@ from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
 LOOKUP_SECONDS = 10.0
+MAX_LOOKUPS = 20  # people in one go: Slack allows about 100 a minute (users.info, tier 4)
 CLICK_LOOKUP_SECONDS = 1.5  # Slack waits 3 s for the response to a click or command
 
 
@@ -38,19 +41,43 @@ class PeopleLookup:
         self._chat = chat
         self._workspace = workspace
 
-    async def refresh(self, user: str, channel: str) -> None:
-        """Look up a person and a conversation if their profiles are missing or stale. Takes at most 1.5 s."""
+    async def refresh(self, users: Collection[str], channel: str, max_age: float = RECHECK_SECONDS) -> None:
+        """Look up people whose profile is missing or older than `max_age` seconds, and a stale conversation.
+
+        Takes at most 1.5 s.
+        """
+        await asyncio.gather(self._refresh_people(users, max_age), self.refresh_place(channel))
+
+    async def refresh_place(self, channel: str) -> None:
+        """Look up a conversation if it may be more open than it was. Takes at most 1.5 s."""
         workspace = self._workspace
-        person_is_stale, place_is_stale = await self._db.read(
-            workspace.people.stale, workspace.team, user, channel, workspace.now()
-        )
-        if not person_is_stale and not place_is_stale:
+        people, team, now = workspace.people, workspace.team, workspace.now()
+        if people.cached_place_is_fresh(team, channel, now):
             return
-        person, place = await asyncio.gather(
-            self._person(workspace.team, user, CLICK_LOOKUP_SECONDS) if person_is_stale else _nothing(),
-            self._place(workspace.team, channel, CLICK_LOOKUP_SECONDS) if place_is_stale else _nothing(),
-        )
-        await self._db.write_first(_store_profiles, workspace, person, place)
+        if not await self._db.read(people.stale_place, team, channel, now):
+            return
+        if (place := await self._place(team, channel, CLICK_LOOKUP_SECONDS)) is not None:
+            await self._db.write_first(people.store_place, place, workspace.now())
+
+    async def excluded(self, users: Collection[str]) -> frozenset[str]:
+        """Return which of these people may not use Hermes because of what they are. Takes at most 1.5 s."""
+        await self._refresh_people(users, PROFILE_SECONDS)
+        return await self._db.read(_excluded, self._workspace, users)
+
+    async def names(self, users: Collection[str]) -> dict[str, str]:
+        """Return the names of people; without those that Slack does not tell in time. Takes at most 1.5 s."""
+        await self._refresh_people(users, PROFILE_SECONDS, max_wait=0.0)
+        return await self._db.read(_names, self._workspace, users)
+
+    async def _refresh_people(self, users: Collection[str], max_age: float, max_wait: float = 10.0) -> None:
+        """Look up people whose profile is missing or older than `max_age` seconds, at most MAX_LOOKUPS of them."""
+        workspace = self._workspace
+        team, now = workspace.team, workspace.now()
+        stale = await self._db.read(workspace.people.stale_people, team, sorted(users), now, max_age)
+        wanted = stale[:MAX_LOOKUPS]
+        found = await asyncio.gather(*(self._person(team, user, CLICK_LOOKUP_SECONDS, max_wait) for user in wanted))
+        if people := [person for person in found if person is not None]:
+            await self._db.write_first(_store_profiles, workspace, people)
 
     async def look_up(self, session: Session, pending: PendingLookups) -> tuple[frozenset[str], list[str]]:
         """Run the pending lookups. Return which ones failed, and the people who were refused access."""
@@ -77,13 +104,16 @@ class PeopleLookup:
 
         return frozenset(failed), await self._db.write(store)
 
-    async def _person(self, team: str, user: str, seconds: float = LOOKUP_SECONDS) -> Person | None:
+    async def _person(
+        self, team: str, user: str, seconds: float = LOOKUP_SECONDS, max_wait: float = 10.0
+    ) -> Person | None:
         try:
             async with asyncio.timeout(seconds):
-                return await self._chat.person(team, user)
+                person = await self._chat.person(team, user, max_wait=max_wait)
+            return replace(person, fetched=self._workspace.now())
         except (ChatError, TimeoutError) as error:
             if isinstance(error, ChatError) and error.code in ("user_not_found", "user_not_visible"):
-                return Person(team, user, user, external=True, fetched=self._workspace.now())
+                return Person(team, user, user, removed=True, fetched=self._workspace.now())
             log.warning("person lookup failed", extra={"user": user, "reason": str(error)})
             return None
 
@@ -101,11 +131,18 @@ async def _nothing() -> None:
     return None
 
 
-def _store_profiles(tx: Tx, workspace: Workspace, person: Person | None, place: Place | None) -> None:
-    if person is not None:
+def _excluded(tx: Tx, workspace: Workspace, users: Collection[str]) -> frozenset[str]:
+    return frozenset(u for u in users if workspace.approver_refusal(tx, u, recheck=False) is not None)
+
+
+def _names(tx: Tx, workspace: Workspace, users: Collection[str]) -> dict[str, str]:
+    found = {user: workspace.people.person(tx, workspace.team, user) for user in users}
+    return {user: person.name for user, person in found.items() if person is not None}
+
+
+def _store_profiles(tx: Tx, workspace: Workspace, people: list[Person]) -> None:
+    for person in people:
         workspace.people.store_person(tx, person)
-    if place is not None:
-        workspace.people.store_place(tx, place, workspace.now())
 
 
 def _store_people(tx: Tx, session: Session, people: list[Person], workspace: Workspace) -> list[str]:

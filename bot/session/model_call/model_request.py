@@ -12,7 +12,7 @@ from bot.session.engine_services import Services
 from bot.session.machine.effects import AskModel
 from bot.session.machine.events import RESULTS, ModelFailed, Proposed, Replied
 from bot.session.model_call import compaction, prompt_builder, session_fields
-from bot.session.people_cache import PeopleCache
+from bot.session.slack_workspace import Workspace
 from bot.session.token_estimate import calibrate, count
 from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
@@ -22,6 +22,7 @@ from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
 from tools.proposed_call_checks import review
 from tools.tool_context import ModelCall
+from tools.tool_policy import REQUESTER
 
 log = logging.getLogger(__name__)
 COMPACT_TO = 0.6  # of the history budget, once it is full
@@ -45,18 +46,19 @@ class RequestData:
     unknown_calls: frozenset[str]
 
 
-def read_request_data(tx: Tx, session: str, number: int, people: PeopleCache) -> RequestData:
+def read_request_data(tx: Tx, session: str, number: int, workspace: Workspace) -> RequestData:
     """Read the rows for a request of turn `number`."""
     state = sessions.load(tx, session)
     turn = turns.get(tx, session, number) or Turn(session, number, state.requester)
-    return read_rest_of_request(tx, state, turn, people)
+    return read_rest_of_request(tx, state, turn, workspace)
 
 
-def read_rest_of_request(tx: Tx, state: Session, turn: Turn, people: PeopleCache) -> RequestData:
+def read_rest_of_request(tx: Tx, state: Session, turn: Turn, workspace: Workspace) -> RequestData:
     """Read what a request needs besides its session and turn."""
     context = sessions.summary_and_fields(tx, state.id)
-    person = people.person(tx, state.thread.team, turn.requester)
-    place = people.place(tx, state.thread.team, state.thread.channel)
+    team, people = state.thread.team, workspace.people
+    person = people.person(tx, team, turn.requester)
+    place = people.place(tx, team, state.thread.channel, workspace.now())
     memories = recall.again(tx, person, place, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, context["summary_seq"])
     return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown_hashes(tx, state.id))
@@ -70,7 +72,7 @@ async def request_reply(
     `data`: the request's rows, if they have just been read.
     """
     if data is None:
-        data = await services.db.read(read_request_data, session, action.turn, services.workspace.people)
+        data = await services.db.read(read_request_data, session, action.turn, services.workspace)
     if _history_tokens(data) * services.tokens.factor > services.settings.history_tokens:
         data = await compact(services, data, services.settings.history_tokens * COMPACT_TO)
     try:
@@ -107,10 +109,19 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
         return ModelFailed(turn, step, "empty", "")
     if _repeats_failure(data, reply.calls):
         return ModelFailed(turn, step, "stuck", reply.text)
-    reviewed = review(services.registry, services.policy, reply.calls, data.turn.requester, data.unknown_calls)
+    excluded = await _excluded_approvers(services, reply.calls)
+    requester, unknown = data.turn.requester, data.unknown_calls
+    reviewed = review(services.registry, services.policy, reply.calls, requester, unknown, excluded)
     for call in reviewed:
         services.metrics.arguments("invalid" if call.invalid else "repaired" if call.repaired else "valid")
     return Replied(turn, step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
+
+
+async def _excluded_approvers(services: Services, calls: tuple[ModelCall, ...]) -> frozenset[str]:
+    """Return the approvers of these calls whose approval does not count: guests, external and removed people."""
+    rules = [services.policy.rule_for(call.name) for call in calls]
+    named = {user for rule in rules for user in rule.approvers if user != REQUESTER}
+    return await services.lookup.excluded(named) if named else frozenset()
 
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
@@ -157,7 +168,7 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
     summary["shed"] = max((e.seq for e in data.entries if e.turn < data.turn.number), default=0)
     await services.db.write(sessions.set_columns, session, summary=summary, summary_seq=last)
     log.info("transcript compacted", extra={"session": session, "last_entry": last, "entries": len(old)})
-    return await services.db.read(read_request_data, session, data.turn.number, services.workspace.people)
+    return await services.db.read(read_request_data, session, data.turn.number, services.workspace)
 
 
 def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:

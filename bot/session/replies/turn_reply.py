@@ -12,12 +12,14 @@ from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
 from bot.session.people_cache import PeopleCache
 from bot.texts import say
-from storage import deliveries
+from storage import deliveries, inbox
 from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Phase, Session
 from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
+STOP_EVENT_CHECKS = 15
+STOP_EVENT_CHECK_SECONDS = 0.2
 Kind = Literal["answer", "notice", "whisper"]  # of a delivery; a whisper is an ephemeral message
 
 
@@ -91,7 +93,25 @@ class TurnReply:
     async def finish(self, session: Session, reply: OpenReply, text: str) -> None:
         """Deliver the last part of an answer whose entry is committed."""
         live = await self._open(session, reply)
-        await self._settle(session, reply, live.finish(text, status_of(session)))
+        await self._settle(session, reply, self._finish(session, live, text))
+
+    async def _finish(self, session: Session, live: Reply, text: str) -> None:
+        """Finish a reply. If the person who stopped its stream may not stop the turn, it continues in a new message."""
+        try:
+            await live.finish(text, status_of(session))
+        except ChatError as error:
+            if error.code != "stopped_by_user" or not await self._stop_was_refused(session):
+                raise
+            await live.ignore_stop(status_of(session))
+
+    async def _stop_was_refused(self, session: Session) -> bool:
+        """Return True if the stop of this turn's stream was refused. Slack reports a stop after it ended the stream."""
+        for _ in range(STOP_EVENT_CHECKS):
+            state = await self._services.db.read(_state_of_stop, session)
+            if state not in (None, "waiting"):
+                return state == "refused"
+            await asyncio.sleep(STOP_EVENT_CHECK_SECONDS)
+        return False
 
     async def interrupt(self, session: Session, reply: OpenReply, reason: str, by: str) -> None:
         """End an unfinished answer with the reason."""
@@ -144,6 +164,13 @@ class _PartRecorder:
         self.services.db.write_soon(deliveries.record_ts, self.key, part, ts, self.services.now())
 
 
+def _state_of_stop(tx: Tx, session: Session) -> str | None:
+    """Return the state of the inbox row of the stop that ended a stream of the active turn, None if there is none."""
+    sent = {d.ts for d in deliveries.of_turn(tx, session.id, session.turn, session.thread.team) if d.ts}
+    stops = inbox.stops_since(tx, session.thread, min(sent, default="9"))
+    return next((state for state, streams in stops if sent.intersection(streams)), None)
+
+
 def add_pending_reply(tx: Tx, session: Session, now: float) -> str:
     """Add the delivery that the active turn writes into; return its key."""
     # The random part is needed: a parked step gets a second reply.
@@ -170,8 +197,11 @@ def status_of(session: Session) -> SessionStatus:
 
 def ending_names(tx: Tx, people: PeopleCache, session: Session, by: str) -> tuple[str, str]:
     """Return the requester's locale, and the name of the person who stopped the turn."""
-    stopper = people.person(tx, session.thread.team, by) if by else None
-    return people.locale(tx, session.thread.team, session.requester), (stopper.name if stopper else by)
+    locale = people.locale(tx, session.thread.team, session.requester)
+    if not by:
+        return locale, ""
+    stopper = people.person(tx, session.thread.team, by)
+    return locale, stopper.name if stopper else say("card.someone", locale)
 
 
 def ending_text(reason: str, locale: str, name: str) -> str:

@@ -8,7 +8,7 @@ from bot.ports import TaskStatus
 from bot.session.engine_services import Services
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
-from bot.session.people_cache import PeopleCache
+from bot.session.slack_workspace import Workspace
 from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
@@ -33,12 +33,11 @@ class PreparedCall:
     turn: Turn | None
 
 
-def prepare_call(tx: Tx, call: str, session: Session, people: PeopleCache) -> PreparedCall:
+def prepare_call(tx: Tx, call: str, session: Session, workspace: Workspace) -> PreparedCall:
     """Read what an attempt of this call needs."""
     row = ledger.get(tx, call)
-    team, channel = session.thread.team, session.thread.channel
-    person = people.person(tx, team, row.requester) or Person(team, row.requester, row.requester)
-    place = people.place(tx, team, channel) or Place(team, channel, session.kind, session.shared)
+    direct = session.kind == "im"
+    person, place = workspace.caller(tx, row.requester, session.thread.channel, direct=direct)
     return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn))
 
 
@@ -78,6 +77,7 @@ def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
         turn=prepared.call.turn,
         key=prepared.call.key,
         chat=services.chat,
+        names=services.lookup.names,
         db=services.db,
         now=services.now,
         files_root=services.files_root,

@@ -52,6 +52,10 @@ class LiveReply:
         self._pending.complete(text)
         await self._end(status, self._deliver(status, self._context.timing.backoff))
 
+    async def ignore_stop(self, status: SessionStatus = "active") -> None:
+        self._writer.ignore_stop()
+        await self._end(status, self._deliver(status, self._context.timing.backoff))
+
     async def interrupt(self, note: str, status: SessionStatus = "active") -> None:
         await self._stop_sender()
         await self._end(status, self._end_early(status, note))

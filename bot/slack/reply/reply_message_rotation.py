@@ -87,6 +87,12 @@ class ReplyWriter:
             text = end_note(note).text
             self._pending.add(text.lstrip() if self._message is None else text)
 
+    def ignore_stop(self) -> None:
+        """Continue in a new message after a person stopped the stream who may not stop the turn."""
+        if self._message is not None:
+            self._leave(self._message)
+        self._stopped = False
+
     async def deliver_after_stop(self, status: SessionStatus, note: str | None) -> None:
         """After a person stopped the stream, add the pending content by an edit, because it accepts no further chunks.
 
@@ -292,8 +298,7 @@ class ReplyWriter:
         if self._message is None:
             self._recover_opening(error)
         elif code in ENDED:
-            content = self._message.content
-            self._prefix, self._carried, self._message = seam(content.text)[1], content.open_cards(), None
+            self._leave(self._message)
         elif code in TOO_LONG:
             self._halve_limit()
             await self._rotate(self._message)
@@ -302,6 +307,10 @@ class ReplyWriter:
             await self._rotate(self._message)
         else:
             raise error
+
+    def _leave(self, message: OpenMessage) -> None:
+        """Continue in the next message: Slack has ended this one."""
+        self._prefix, self._carried, self._message = seam(message.content.text)[1], message.content.open_cards(), None
 
     def _recover_opening(self, error: ChatError) -> None:
         code = error.code

@@ -14,7 +14,7 @@ from bot.ports import Chat
 from storage.records import Audience, Memory, Place, Thread
 from tests.storage.stores import ANN, BEN, DM, FAIR, HALL, NOW, ROOM, keep, kept, note, store
 from tests.waiting import until
-from tools.tool_context import ToolContext
+from tools.tool_context import NamesOf, ToolContext
 from tools.tool_definition import ToolError
 from tools.tool_policy import Policy, ToolRule
 
@@ -39,6 +39,7 @@ async def context(tmp_path: Path) -> AsyncIterator[ToolContext]:
             turn=1,
             key="k",
             chat=cast("Chat", Links()),
+            names=cast("NamesOf", None),
             db=db,
             now=lambda: NOW,
             files_root=tmp_path,

@@ -43,8 +43,7 @@ async def test_a_newer_profile_replaces_the_cached_one(tmp_path: Path) -> None:
         found = await db.read(people.person, "T1", "U1")
         assert found is not None
         assert found.name == "Anne"
-        assert await db.read(people.stale, "T1", "U1", "C9", NOW) == (False, True)
-        assert await db.read(people.stale, "T1", "U2", "C9", NOW) == (True, True)
+        assert await db.read(people.stale_people, "T1", ("U1", "U2"), NOW, 60.0) == ["U2"]
 
 
 async def test_beyond_the_limit_the_oldest_entry_is_dropped(tmp_path: Path) -> None:

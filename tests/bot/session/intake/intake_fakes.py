@@ -1,5 +1,6 @@
 """A runner that records what it is told, a lookup that records whom it looked up, and the rows that a test reads."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import select
@@ -33,10 +34,10 @@ class RecordingLookup:
     """Finds every person as they are stored."""
 
     def __init__(self) -> None:
-        self.refreshed: list[tuple[str, str]] = []
+        self.refreshed: list[tuple[set[str], str]] = []
 
-    async def refresh(self, user: str, channel: str) -> None:
-        self.refreshed.append((user, channel))
+    async def refresh(self, users: Collection[str], channel: str) -> None:
+        self.refreshed.append((set(users), channel))
 
 
 def inbox_rows(tx: Tx) -> list[dict[str, Any]]:

@@ -75,6 +75,8 @@ def on_a_card(db: Database) -> Callable[..., Any]:
         def go(tx: Tx) -> None:
             session = new_session(tx)
             call = new_call(tx, session, turn=3)
+            for user in (ANA, BEN, CHO):
+                put_person(tx, Person(TEAM, user, user, fetched=values.get("expires", NOW)))
             story(Card(tx, new_approval(tx, session, call, rule=rule, **values)))
 
         await db.write(go)
@@ -169,6 +171,7 @@ async def test_a_button_of_the_other_kind_of_card_changes_nothing(on_a_card, kin
 async def test_a_card_cannot_be_approved_from_the_moment_at_which_it_expires(on_a_card) -> None:
     def story(card: Card) -> None:
         card.now = card.approval.expires - 1
+        put_person(card.tx, Person(TEAM, BEN, "Ben", fetched=card.now))
         assert card.click(BEN, "approve").text_key == "approval.counted"
         card.now = card.approval.expires
         assert card.click(CHO, "approve") == ClickResult("approval.expired", card.approval.session)
@@ -205,7 +208,6 @@ async def test_the_requester_may_deny_their_own_call(on_a_card, rule: ApprovalRu
 async def test_a_rule_for_the_requester_means_who_asked(on_a_card) -> None:
     def story(card: Card) -> None:
         card.policy = Policy()
-        put_person(card.tx, Person(TEAM, ANA, "Ana", fetched=NOW))
         assert card.click(BEN, "approve") == ClickResult("approval.not_yours")
         assert card.click(ANA, "approve") == ClickResult(None, card.approval.session)
 
@@ -238,16 +240,45 @@ async def test_a_requester_who_lost_access_may_deny_and_not_approve(on_a_card) -
 async def test_a_requester_with_access_may_approve_where_the_rule_lets_them(on_a_card) -> None:
     def story(card: Card) -> None:
         card.access = Access(channels=frozenset({card.approval.thread.channel}))
-        put_person(card.tx, Person(TEAM, ANA, "Ana", fetched=NOW))
         assert card.click(ANA, "approve") == ClickResult("approval.counted", card.approval.session)
 
     await on_a_card(story, rule=ApprovalRule((ANA, BEN), quorum=2))
 
 
-async def test_an_approver_named_by_the_rule_counts_even_as_a_guest(on_a_card) -> None:
+@pytest.mark.parametrize("change", [{"guest": True}, {"external": True}, {"removed": True}, {"bot": True}])
+async def test_an_approver_who_is_no_member_can_neither_approve_nor_deny(on_a_card, change: dict[str, bool]) -> None:
     def story(card: Card) -> None:
+        put_person(card.tx, Person(TEAM, BEN, "Ben", fetched=NOW, **change))
+        assert card.click(BEN, "approve") == card.click(BEN, "deny") == ClickResult("access.refused")
+        assert card.stored.status == "open"
+
+    await on_a_card(story)
+
+
+async def test_a_guest_whom_the_settings_admit_may_approve(on_a_card) -> None:
+    def story(card: Card) -> None:
+        card.access = Access(guests=True)
         put_person(card.tx, Person(TEAM, BEN, "Ben", guest=True, fetched=NOW))
         assert card.click(BEN, "approve") == ClickResult("approval.counted", card.approval.session)
+
+    await on_a_card(story)
+
+
+async def test_the_earlier_vote_of_a_person_who_became_a_guest_does_not_count(on_a_card) -> None:
+    def story(card: Card) -> None:
+        assert card.click(BEN, "approve") == ClickResult("approval.counted", card.approval.session)
+        put_person(card.tx, Person(TEAM, BEN, "Ben", guest=True, fetched=NOW))
+        assert card.click(CHO, "approve") == ClickResult("approval.counted", card.approval.session)
+        assert card.stored.status == "open"
+
+    await on_a_card(story)
+
+
+async def test_who_could_not_be_looked_up_for_five_minutes_cannot_approve_but_can_deny(on_a_card) -> None:
+    def story(card: Card) -> None:
+        card.now += 301
+        assert card.click(BEN, "approve") == ClickResult("access.unknown")
+        assert card.click(BEN, "deny") == ClickResult(None, card.approval.session)
 
     await on_a_card(story)
 
@@ -256,6 +287,7 @@ async def test_an_approver_named_by_the_rule_counts_even_as_a_guest(on_a_card) -
 async def test_one_approver_answers_the_question_about_a_lost_call_at_any_time(on_a_card, button, verdict) -> None:
     def story(card: Card) -> None:
         card.now = card.approval.expires + 1
+        put_person(card.tx, Person(TEAM, BEN, "Ben", fetched=card.now))
         assert card.click(DAN, button) == ClickResult("approval.not_yours")
         assert card.click(BEN, button) == ClickResult(None, card.approval.session)
         assert card.stored.status == verdict
@@ -291,9 +323,10 @@ async def test_a_click_refreshes_the_profile_wakes_the_session_and_tells_what_do
     workspace = Workspace("UBOT", TEAM, PeopleCache(), lambda: NOW)
     clicks = ApprovalClicks(db, cast("Runner", runner), cast("PeopleLookup", lookup), workspace, POLICY)
     card = await db.write(lambda tx: new_approval(tx, new_session(tx), rule=TWO_OF_THREE))
+    await db.write(put_person, Person(TEAM, BEN, "Ben", fetched=NOW))
 
     await clicks.decide(Click(DAN, card.thread, card.id), "approve")
     assert (runner.told, runner.woken) == ([(card.thread, DAN, "approval.not_yours")], [])
     await clicks.decide(Click(BEN, card.thread, card.id), "deny")
     assert (len(runner.told), runner.woken) == (1, [card.session])
-    assert lookup.refreshed == [(DAN, card.thread.channel), (BEN, card.thread.channel)]
+    assert lookup.refreshed == [({DAN}, card.thread.channel), ({BEN}, card.thread.channel)]

@@ -37,6 +37,7 @@ from storage import approvals, inbox, memories
 from storage.database import Database, StorageError, Tx
 from storage.migrate import migrate
 from storage.sqlite import sqlite_path
+from tools.backoff import first_completed
 from tools.retrying_executor import Executor
 from tools.tool_context import ChatError, Clock
 from tools.tool_definition import Tool
@@ -172,6 +173,12 @@ class Hermes:
             remedy = "set HERMES_HTTP_PORT to a free one (0 takes any)"
             raise StartError(f"port {port} on 127.0.0.1 cannot be used for health and metrics: {remedy}") from error
         self._stack.push_async_callback(endpoints.stop)
+
+    async def run_until(self, stop: asyncio.Event) -> None:
+        """Return when `stop` is set. Raise StorageError if the database fails for good: only a restart helps."""
+        await first_completed(stop.wait(), self.db.failed.wait())
+        if self.db.failed.is_set() and not stop.is_set():
+            raise StorageError(f"{self.db.failure}; stopped, because nothing can be saved. Start Hermes again")
 
     async def stop(self) -> None:
         """Refuse new events, let running steps commit, then close streams, MCP connections and the database."""

@@ -29,7 +29,9 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> None:
         self.path = path
         self.read_only = read_only
-        self._writes = GroupCommit(batch_seconds)
+        self.failed = asyncio.Event()  # the database cannot be used until a restart; `failure` says why
+        self.failure = ""
+        self._writes = GroupCommit(self._fail, batch_seconds)
         self._connections: list[sqlite.DatabaseConnection] = []
 
     @property
@@ -59,7 +61,8 @@ class Database:
         self._writes.start(writer)
 
     async def _open_connection(self, *, writes: bool) -> sqlite.DatabaseConnection:
-        connection = await sqlite.open_connection(self.path, writes=writes)
+        lost = f"the database {'writer' if writes else 'reader'} ended: its thread stopped"
+        connection = await sqlite.open_connection(self.path, writes=writes, on_lost=lambda: self._fail(lost))
         self._connections.append(connection)
         return connection
 
@@ -90,6 +93,11 @@ class Database:
             return await self._reader.run(run)
         except UNUSABLE as error:
             raise StorageError(f"cannot read the database: {failure_reason(error)}") from error
+
+    def _fail(self, reason: str) -> None:
+        if not self.failed.is_set():
+            self.failure = reason
+            self.failed.set()
 
     async def close(self) -> None:
         """Commit what is queued, then close both connections."""

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 BATCH_SECONDS = 0.02  # after this a batch starts no more jobs, which keeps a transaction well below 50 ms
-UNUSABLE = (*sqlite.ERRORS, ValueError)  # ValueError: the connection is closed
+UNUSABLE = (*sqlite.ERRORS, sqlite.ConnectionLostError)
 
 
 class StorageError(Exception):
@@ -34,9 +34,13 @@ class _Job:
 
 
 class GroupCommit:
-    """Runs queued jobs on the writing connection. Start it with `start`, end it with `await close()`."""
+    """Runs queued jobs on the writing connection. Start it with `start`, end it with `await close()`.
 
-    def __init__(self, batch_seconds: float = BATCH_SECONDS) -> None:
+    If its task ends before that, queued and later jobs fail at once, and `on_failure` is called with the reason.
+    """
+
+    def __init__(self, on_failure: Callable[[str], None], batch_seconds: float = BATCH_SECONDS) -> None:
+        self._on_failure = on_failure
         self.commits = 0  # transactions that changed something; `make bench` reads it
         self._batch_seconds = batch_seconds
         self._urgent: deque[_Job] = deque()
@@ -44,6 +48,7 @@ class GroupCommit:
         self._deferred: deque[_Job] = deque()
         self._wake = asyncio.Event()
         self._closing = False
+        self._failure: StorageError | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -51,11 +56,12 @@ class GroupCommit:
         """Start to commit what is queued."""
         self._connection = connection
         self._task = asyncio.create_task(self._commit_queued(), name="database writer")
+        self._task.add_done_callback(self._ended)
 
     async def submit(self, run: Callable[[Tx], T], *, urgent: bool = False) -> T:
         """Queue a job and return its result once it is committed."""
         if self._closing:
-            raise StorageError("the database is closing")
+            raise self._failure or StorageError("the database is closing")
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         queue = self._urgent if urgent else self._normal
         queue.append(_Job(run, done, queue))
@@ -64,7 +70,11 @@ class GroupCommit:
 
     def defer(self, run: Callable[[Tx], Any], seconds: float) -> None:
         """Queue a job for the next commit, which comes after `seconds` at the latest."""
-        self._deferred.append(_Job(run, None, self._deferred))
+        job = _Job(run, None, self._deferred)
+        if self._failure is not None:
+            _finish(job, False, self._failure)
+            return
+        self._deferred.append(job)
         loop = asyncio.get_running_loop()
         if self._timer is None or self._timer.when() > loop.time() + seconds:
             if self._timer is not None:
@@ -78,7 +88,7 @@ class GroupCommit:
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
-            await self._task
+            await asyncio.wait({self._task})
 
     async def _commit_queued(self) -> None:
         while True:
@@ -98,22 +108,38 @@ class GroupCommit:
     async def _commit(self, jobs: list[_Job]) -> None:
         try:
             results, changed = await self._connection.run(_transact, self._connection.engine, jobs, self._batch_seconds)
-        except UNUSABLE as error:
+        except BaseException as error:
             failure = StorageError(f"cannot write the database: {failure_reason(error)}")
             for job in jobs:
                 _finish(job, False, failure)
-            return
+            if isinstance(error, Exception) and not isinstance(error, sqlite.ConnectionLostError):
+                return
+            raise
         self.commits += changed
         for job, (ok, value) in zip(jobs, results, strict=False):
             _finish(job, ok, value)
         for job in reversed(jobs[len(results) :]):  # back to the start of its queue, ahead of later jobs
             job.queue.appendleft(job)
 
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        """Fail what is queued: after this nobody would ever run it."""
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None:
+            return  # closed
+        reason = failure_reason(error)
+        self._closing = True
+        self._failure = StorageError(f"the database writer ended: {reason}")
+        for queue in (self._deferred, self._urgent, self._normal):
+            for job in queue:
+                _finish(job, False, self._failure)
+            queue.clear()
+        self._on_failure(str(self._failure))
+
 
 def _finish(job: _Job, ok: bool, value: Any) -> None:
     """Pass a result or an error to the caller that waits for the job."""
     if job.done is None and not ok:
-        log.error("deferred write failed", extra={"reason": str(value)})
+        log.error("deferred write failed", extra={"reason": failure_reason(value)})
     if job.done is None or job.done.done():
         return
     if ok:
@@ -144,21 +170,21 @@ def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tu
 def _run_job(tx: Tx, job: _Job, *, alone: bool) -> tuple[bool, Any]:
     if not alone:
         sqlite.begin_savepoint(tx)
-    try:
-        value = job.run(tx)
-    except Exception as error:
-        if alone:
-            tx.rollback()
-        else:
-            sqlite.roll_back_savepoint(tx)
-        refused = isinstance(error, sqlite.ERRORS)
-        return False, StorageError(f"cannot write the database: {failure_reason(error)}") if refused else error
-    if not alone:
-        sqlite.release_savepoint(tx)
-    return True, value
+    succeeded, value = sqlite.attempt(job.run, tx)
+    if succeeded:
+        if not alone:
+            sqlite.release_savepoint(tx)
+        return True, value
+    if alone:
+        tx.rollback()
+    else:
+        sqlite.roll_back_savepoint(tx)
+    refused = isinstance(value, sqlite.ERRORS)
+    return False, StorageError(f"cannot write the database: {failure_reason(value)}") if refused else value
 
 
 def failure_reason(error: BaseException) -> str:
     """Return the database's own message, without SQL, parameters or a trace."""
     original = getattr(error, "orig", None) or error
-    return str(original).splitlines()[0] if str(original) else type(original).__name__
+    _, text = sqlite.attempt(str, original)
+    return next(iter(str(text).splitlines()), "") or type(original).__name__

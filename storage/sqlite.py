@@ -3,9 +3,13 @@
 Another database needs another module with the same functions. A test keeps SQLite's own SQL out of all other modules.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 import aiosqlite
@@ -48,22 +52,88 @@ def sqlite_path(url: str) -> Path:
     return Path(parsed.database)
 
 
+class ConnectionLostError(Exception):
+    """The connection's thread ended, or the connection was closed: nothing runs on it any longer."""
+
+
 class DatabaseConnection(aiosqlite.Connection):
-    """A connection with its own thread. `engine` begins transactions on it; use it in that thread only."""
+    """A connection with its own thread. `engine` begins transactions on it; use it in that thread only.
+
+    `on_lost` is called in the event loop if the thread ends before `close`. Then every waiting `run` raises.
+    """
 
     engine: Engine
 
+    def __init__(self, connector: Callable[[], sqlite3.Connection], on_lost: Callable[[], None]) -> None:
+        super().__init__(connector, 64)
+        self._serve = self._thread.run
+        self._thread = Thread(target=self._serve_until_end, name="database connection")
+        self._loop = asyncio.get_running_loop()
+        self._on_lost = on_lost
+        self._end = asyncio.Event()
+        self._waiting: set[asyncio.Future[tuple[bool, Any]]] = set()
+
     async def run(self, fn: Callable[..., T], *args: Any) -> T:
-        """Return `fn(*args)`, run in the connection's thread. Raise ValueError when the connection is closed."""
-        return await self._execute(fn, *args)  # type: ignore[no-any-return, no-untyped-call]
+        """Return `fn(*args)`, run in the connection's thread. Raise what `attempt` returns, or ConnectionLostError."""
+        if not self._running or self._connection is None or self._end.is_set():
+            raise ConnectionLostError("the connection is closed")
+        future: asyncio.Future[tuple[bool, Any]] = self._loop.create_future()
+        self._waiting.add(future)
+        try:
+            self._tx.put_nowait((future, partial(attempt, fn, *args)))
+            succeeded, value = await future
+        finally:
+            self._waiting.discard(future)
+        if not succeeded:
+            raise value
+        return value  # type: ignore[no-any-return]
 
     async def close(self) -> None:
         """Close the connection and end its thread."""
-        self.engine.dispose(close=False)  # aiosqlite closes the connection
-        await super().close()
+        self.engine.dispose(close=False)
+        database = self._connection
+        if database is not None:
+            try:
+                await self.run(database.close)
+            except ConnectionLostError:
+                database.close()
+        self._connection = None
+        self.stop()
+        await self._end.wait()
+
+    def _serve_until_end(self) -> None:
+        try:
+            self._serve()
+        finally:
+            with suppress(RuntimeError):  # the event loop is closed
+                self._loop.call_soon_threadsafe(self._ended)
+
+    def _ended(self) -> None:
+        self._end.set()
+        for future in self._waiting:
+            if not future.done():
+                future.set_exception(ConnectionLostError("the connection's thread ended"))
+        if self._running:
+            self._on_lost()
 
 
-async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
+def attempt(fn: Callable[..., T], *args: Any) -> tuple[bool, Any]:
+    """Return (True, `fn(*args)`) or (False, its error).
+
+    An error that would end the caller's task or the process, or that no future accepts (StopIteration), is returned as
+    a RuntimeError with the original as its cause.
+    """
+    try:
+        return True, fn(*args)
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            return False, error
+        wrapped = RuntimeError(f"{type(error).__name__} in a database function")
+        wrapped.__cause__ = error
+        return False, wrapped
+
+
+async def open_connection(path: Path, *, writes: bool, on_lost: Callable[[], None]) -> DatabaseConnection:
     """Open the file in WAL mode; a connection that writes has `synchronous=FULL`. Raise ERRORS or OSError."""
     opened: list[sqlite3.Connection] = []
 
@@ -79,7 +149,7 @@ async def open_connection(path: Path, *, writes: bool) -> DatabaseConnection:
             db.execute("PRAGMA query_only=ON")
         return db
 
-    connection = DatabaseConnection(connect, 64)
+    connection = DatabaseConnection(connect, on_lost)
     await connection
     engine = create_engine("sqlite://", creator=lambda: opened[0], poolclass=StaticPool, hide_parameters=True)
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"

@@ -36,7 +36,7 @@ async def serve(config: Config, port: int, stop: asyncio.Event) -> int:
         if await run_unless_stopped(stop, hermes.start()):
             stack.push_async_callback(hermes.stop)
             print(f"Local Slack running at {simulator.url} (Ctrl+C to quit)", flush=True)
-            await stop.wait()
+            await hermes.run_until(stop)
     return 0
 
 

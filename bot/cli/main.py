@@ -135,7 +135,7 @@ async def serve(config: Config, stop: asyncio.Event) -> int:
     if await run_unless_stopped(stop, hermes.start()):
         try:
             print(f"hermes: ready ({hermes.address})", flush=True)
-            await stop.wait()
+            await hermes.run_until(stop)
         finally:
             await hermes.stop()
     return 0

@@ -1,14 +1,17 @@
 """The database stores complete transactions, in order, and says in one line why it cannot."""
 
 import asyncio
+import gc
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from storage.database import Database, StorageError, Tx
+from storage.sqlite import DatabaseConnection
 from tests.waiting import until
 
 
@@ -43,6 +46,89 @@ async def test_a_failing_transaction_stores_nothing_and_the_others_in_its_batch_
     assert isinstance(results[1], LookupError)
     assert isinstance(results[3], StorageError)
     assert await db.read(rows) == [1, 3]
+
+
+class OddError(Exception):
+    def __str__(self) -> str:
+        raise KeyError("no text")
+
+
+ODD = [
+    StopIteration("x"),
+    StopAsyncIteration("x"),
+    GeneratorExit("x"),
+    SystemExit(3),
+    KeyboardInterrupt(),
+    asyncio.CancelledError(),
+    BaseExceptionGroup("x", [SystemExit(3)]),
+    ValueError("x"),
+    TimeoutError("x"),
+    MemoryError("x"),
+    OddError(),
+]
+
+
+@pytest.mark.parametrize("error", ODD, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("together", [False, True])
+async def test_whatever_a_job_raises_reaches_its_caller_and_nobody_else(
+    db: Database, error: BaseException, together: bool
+) -> None:
+    def fail(tx: Tx, n: int | None = 1) -> None:
+        if n is not None:
+            put(tx, n)
+        raise error
+
+    async with asyncio.timeout(10):
+        others: list[Any] = [db.write(put, 2)] if together else []
+        failed, *_ = await asyncio.gather(db.write(fail), *others, return_exceptions=True)
+        assert error in (failed, failed.__cause__)  # type: ignore[union-attr]
+        assert isinstance(failed, Exception)
+        assert not isinstance(failed, StorageError)
+        db.write_soon(fail)
+        with pytest.raises(type(failed)):
+            await db.read(fail, None)
+        await db.write(put, 3)
+        assert await db.read(rows) == ([2, 3] if together else [3])
+    assert not db.failed.is_set()
+
+
+async def test_a_cancelled_caller_changes_nothing_for_the_others(db: Database) -> None:
+    impatient = asyncio.create_task(db.write(put, 1))
+    other = asyncio.create_task(db.write(put, 2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    async with asyncio.timeout(10):
+        await other
+        await db.write(put, 3)
+    assert await db.read(rows) == [1, 2, 3]
+
+
+def end_threads() -> None:
+    """End the thread of each open database: it cannot unpack this job."""
+    for found in gc.get_objects():
+        if isinstance(found, DatabaseConnection):
+            found._tx.put_nowait(None)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("cause", ["thread", "task"])
+async def test_a_dead_writer_fails_those_who_wait_and_reports_it(db: Database, cause: str) -> None:
+    async with asyncio.timeout(10):
+        waiting = [asyncio.create_task(db.write(put, n)) for n in range(3)]
+        await asyncio.sleep(0)
+        if cause == "thread":
+            end_threads()
+        else:
+            next(t for t in asyncio.all_tasks() if t.get_name() == "database writer").cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        results = await asyncio.gather(*(db.write(put, n) for n in range(9, 12)), return_exceptions=True)
+        assert [type(result) for result in results] == [StorageError] * 3
+        await db.failed.wait()
+        db.write_soon(put, 1)
+        with pytest.raises(StorageError, match="ended"):
+            await db.write(put, 12)
+        await db.close()
+    assert "ended" in db.failure
 
 
 async def test_many_writers_share_commits_and_lose_nothing(db: Database) -> None:

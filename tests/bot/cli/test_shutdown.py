@@ -4,6 +4,8 @@ import os
 import re
 import signal
 import sys
+import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from bot.simulator.server import Simulator
 from tests.fakes.mcp_test_hub import HERE, alive
 from tests.fakes.model_scripts import calls, hang
 from tests.fakes.scripted_model import ScriptedModel
-from tests.hermes_process import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, bot_environment
+from tests.hermes_process import APP_TOKEN, BOT_TOKEN, KEY, HermesProcess, bot_environment, run_hermes
+from tests.storage.test_database import end_threads
 from tests.waiting import until
 
 GENERAL, ANA = "C0GENERAL", "U0ANA"
@@ -102,6 +105,28 @@ async def test_two_signals_at_once_stop_the_bot_normally(sim: Simulator, tmp_pat
         await hermes.ready()
         os.kill(hermes.pid, signal.SIGTERM)
         await stopped(hermes, signal.SIGTERM)
+
+
+def run_until_the_writer_dies(arguments: list[str], env: dict[str, str], folder: str) -> None:
+    """Run Hermes, and end its database threads once the file `end` exists."""
+
+    def end() -> None:
+        while not (Path(folder) / "end").exists():
+            time.sleep(0.05)
+        end_threads()
+
+    threading.Thread(target=end, daemon=True).start()
+    run_hermes(arguments, env, folder)
+
+
+async def test_a_dead_database_writer_ends_the_process_with_one_line(sim: Simulator, tmp_path: Path) -> None:
+    async with HermesProcess(tmp_path, "run", run=run_until_the_writer_dies, **bot_environment(sim)) as hermes:
+        await hermes.ready()
+        await sim.wait_connected()
+        (tmp_path / "end").touch()
+        assert await hermes.ends() == 1
+        [line] = [line for line in hermes.err.splitlines() if line.startswith("hermes: ")]
+        assert "Start Hermes again" in line
 
 
 async def test_the_local_slack_stops_with_its_bot(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tools.text_cleanup import cut, storable_data
 from tools.tool_definition import Tool, ToolError
 
 CUT_NOTE = "The result was too long and is cut; ask for a smaller part to see the rest."
+NO_JSON = '{"ok": true, "data": null, "note": "the tool succeeded, but its result cannot be written as JSON"}'
 MIN_LIMIT = 300  # characters; a smaller result would contain little more than the note
 Stopped = Literal["timed_out", "cancelled"]
 
@@ -76,21 +77,29 @@ def may_retry(tool: Tool, end: AttemptEnd) -> bool:
     return tool.repeatable and temporary
 
 
-def outcome_of(tool: Tool, end: AttemptEnd, *, timeout_s: float, limit: int) -> CallOutcome:
-    """Return the outcome of a call from the end of its last attempt."""
+def is_uncertain(end: AttemptEnd) -> bool:
+    """Return True if the attempt began and neither a value nor an answer says what it did."""
+    return end.stopped is not None or end.fault is not None or (end.error is not None and end.error.uncertain)
+
+
+def outcome_of(tool: Tool, end: AttemptEnd, timeout_s: float, limit: int, *, doubtful: bool = False) -> CallOutcome:
+    """Return the outcome of a call from the end of its last attempt; `doubtful`: an earlier one is uncertain.
+
+    A tool with an effect has failed only if it is certain that nothing happened; otherwise its outcome is unknown.
+    """
     limit = max(limit, MIN_LIMIT)
+    if end.stopped == "cancelled" and tool.repeatable:
+        return CANCELLED
+    if tool.effect != "read" and (is_uncertain(end) or (doubtful and end.error is not None)):
+        return UNKNOWN
     if end.stopped:
-        return _stopped(tool, end.stopped, timeout_s)
+        text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
+        return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
     if end.fault == "interrupted":
-        if not tool.repeatable:
-            return UNKNOWN
         return _failure("interrupted", f"The tool {tool.name} was interrupted.", retryable=True)
     if end.fault:
-        part = "" if tool.effect == "read" else " It may have done part of its work; check before trying again."
-        return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.{part}")
+        return _failure("internal_error", f"The tool {tool.name} raised an unexpected error.")
     if end.error:
-        if end.error.uncertain and not tool.repeatable:
-            return UNKNOWN
         message, suggestion = cut(end.error.message, limit), cut(end.error.suggestion, limit)
         return _failure(end.error.code, message, suggestion=suggestion, retryable=end.error.retryable)
     return success_outcome(end.value, limit)
@@ -103,8 +112,8 @@ def success_outcome(value: Any, limit: int) -> CallOutcome:
             data = _jsonable(value)
         except (ValueError, PydanticSerializationError):  # perhaps a key that has no UTF-8 form
             data = _jsonable(storable_data(value))
-    except (ValueError, PydanticSerializationError, RecursionError):
-        return _failure("bad_result", "The tool succeeded, but its result cannot be written as JSON.")
+    except Exception:  # a value of the tool may run any code here; the call succeeded all the same
+        return CallOutcome(CallState.SUCCEEDED, NO_JSON)
     data = storable_data(data)
     full = ok(data)
     if len(full) <= limit:
@@ -123,15 +132,6 @@ def _jsonable(value: Any) -> Any:
     return to_jsonable_python(
         value, bytes_mode="base64", inf_nan_mode="null", fallback=lambda odd: f"<{type(odd).__name__}>"
     )
-
-
-def _stopped(tool: Tool, stopped: Stopped, timeout_s: float) -> CallOutcome:
-    if not tool.repeatable:
-        return UNKNOWN
-    if stopped == "cancelled":
-        return CANCELLED
-    text = failed("timed_out", f"The tool {tool.name} did not answer within {timeout_s:g} s.", retryable=True)
-    return CallOutcome(CallState.TIMED_OUT, text, error="timed_out")
 
 
 def _failure(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> CallOutcome:

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 
 from storage.records import ToolCall
 from tools.backoff import backoff_delay, first_completed
-from tools.call_outcome import CANCELLED, AttemptEnd, CallOutcome, Stopped, may_retry, outcome_of
+from tools.call_outcome import CANCELLED, AttemptEnd, CallOutcome, Stopped, is_uncertain, may_retry, outcome_of
 from tools.tool_context import Clock, ToolContext
 from tools.tool_definition import Tool, ToolError
 from tools.tool_policy import Policy
@@ -63,27 +63,33 @@ class Executor:
         """Run a call and return its outcome. An error of the tool is an outcome too, and is not raised.
 
         `call.attempt` is the attempt that the ledger already records as running (0: none). `on_attempt(number)` is
-        awaited before each later attempt; if it raises, the attempt is not made and the error passes through.
+        awaited before each later attempt; if it raises, none follows. The error passes through if there was none yet.
         """
         limits = self._policy.limits(tool)
         started, first = self._now(), max(call.attempt, 1)
         number, last = first, first + (limits.retries if tool.repeatable else 0)
+        doubtful = tool.repeatable and call.attempt > 1  # the attempt that another process started
+        outcome: CallOutcome | None = None
         while True:
             if cancel is not None and cancel.is_set():
                 outcome = CANCELLED
                 break
-            if number > call.attempt and on_attempt:
-                await on_attempt(number)
-            end = await self._attempt(tool, call, context, limits.timeout_s, cancel)
-            if number >= last or not may_retry(tool, end):
-                outcome = outcome_of(tool, end, timeout_s=limits.timeout_s, limit=limits.result_limit)
+            try:
+                if number > call.attempt and on_attempt:
+                    await on_attempt(number)
+            except Exception:
+                if outcome is None:
+                    raise
                 break
+            end = await self._attempt(tool, call, context, limits.timeout_s, cancel)
+            outcome = outcome_of(tool, end, limits.timeout_s, limits.result_limit, doubtful=doubtful)
+            if number >= last or not may_retry(tool, end):
+                break
+            doubtful = doubtful or is_uncertain(end)
             delay = backoff_delay(number - first, FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS, self._jitter)
             await first_completed(self._sleep(delay), *([cancel.wait()] if cancel else []))
             number += 1
-        ids = {"session": call.session, "turn": call.turn, "call": call.id}
-        how = {"state": outcome.state.value, "attempt": number, "seconds": round(self._now() - started, 3)}
-        log.info("tool call ended", extra={"tool": tool.name, **ids, **how})
+        _log_end(tool, call, outcome, number, self._now() - started)
         return outcome
 
     async def close(self) -> None:
@@ -118,8 +124,19 @@ class Executor:
             task.exception()  # marks it as retrieved: nothing else reads it if the attempt was left running
 
 
+def _log_end(tool: Tool, call: ToolCall, outcome: CallOutcome, attempt: int, seconds: float) -> None:
+    about = {"tool": tool.name, "session": call.session, "turn": call.turn, "call": call.id}
+    how = {"state": outcome.state.value, "attempt": attempt, "seconds": round(seconds, 3)}
+    log.info("tool call ended", extra={**about, **how})
+
+
 async def _start(tool: Tool, context: ToolContext, call: ToolCall) -> object:
-    return await tool.run(context, call.arguments)
+    try:
+        return await tool.run(context, call.arguments)
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:  # SystemExit in a task would end the process
+        raise RuntimeError(f"the tool raised {type(error).__name__}") from error
 
 
 def _attempt_end(tool: Tool, call: ToolCall, task: "asyncio.Task[object]", stopped: Stopped | None) -> AttemptEnd:

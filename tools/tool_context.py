@@ -15,13 +15,14 @@ Clock = Callable[[], float]
 class ChatError(Exception):
     """Slack refused a call or did not answer. `code` is Slack's error code, or "unreachable".
 
-    `uncertain`: the call may have taken effect.
+    `uncertain`: the call may have taken effect. `partial`: an earlier part of the same text was posted.
     """
 
-    def __init__(self, code: str, *, uncertain: bool = False) -> None:
+    def __init__(self, code: str, *, uncertain: bool = False, partial: bool = False) -> None:
         super().__init__(code)
         self.code = code
         self.uncertain = uncertain
+        self.partial = partial
 
 
 @dataclass(frozen=True, slots=True)

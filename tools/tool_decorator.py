@@ -100,7 +100,13 @@ class _TypedFunction:
             values["context"] = context
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**values)
-        return await asyncio.to_thread(self.function, **values)
+        return await asyncio.to_thread(self._call_in_thread, values)
+
+    def _call_in_thread(self, values: dict[str, Any]) -> Any:
+        try:
+            return self.function(**values)
+        except StopIteration as error:  # no future accepts it: the call would never end
+            raise RuntimeError("the tool raised StopIteration") from error
 
 
 @dataclass(frozen=True, slots=True)

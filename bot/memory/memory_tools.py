@@ -8,7 +8,7 @@ from bot.memory.audience import is_known_reader, is_visible
 from bot.memory.date_ranges import zone
 from bot.memory.memory_actions import MemoryType, RefusedError, Source
 from bot.memory.recall import recall as recall_best
-from storage.database import Tx
+from storage.database import StorageError, Tx
 from storage.memories import record_use
 from storage.records import Memory, Person, Place
 from tools.tool_context import ToolContext
@@ -46,6 +46,8 @@ async def remember(
         )
     except RefusedError as error:
         raise ToolError(f"refused_{error.reason}", str(error), suggestion="Tell the person why.") from None
+    except StorageError as error:  # the transaction is not stored
+        raise ToolError("not_saved", str(error), retryable=True) from None
     return {**_shown(memory, context), "already_known": not is_new}
 
 
@@ -81,6 +83,8 @@ async def forget(
         return await context.db.write(_forget_if_same, context.person, context.place, id, content, context.now())
     except RefusedError as error:
         raise ToolError(f"refused_{error.reason}", str(error)) from None
+    except StorageError as error:  # the transaction is not stored
+        raise ToolError("not_saved", str(error), retryable=True) from None
 
 
 MEMORY_TOOLS: tuple[Tool, ...] = (remember, recall, forget)

@@ -69,8 +69,15 @@ class SlackChat:
 
     async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
         parts = enumerate(split(neutralize_mentions(markdown)))
-        contents = [(part, {"markdown_text": text}) for part, text in parts if part not in sent_parts]
-        return [await self._messages.post(thread, content, key=key, part=part) for part, content in contents]
+        posted: list[str] = []
+        for part, text in parts:
+            if part in sent_parts:
+                continue
+            try:
+                posted.append(await self._messages.post(thread, {"markdown_text": text}, key=key, part=part))
+            except ChatError as error:
+                raise ChatError(error.code, uncertain=error.uncertain, partial=bool(posted)) from None
+        return posted
 
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
         texts = split(neutralize_mentions(markdown))

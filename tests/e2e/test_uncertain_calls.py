@@ -87,6 +87,30 @@ async def test_a_call_equal_to_an_uncertain_one_needs_an_approval(start: Start, 
     assert fake_tools.started == ["deploy shop 7"]
 
 
+async def test_a_tool_that_raises_is_asked_about_and_an_equal_call_does_not_run_unasked(
+    start: Start, fake_tools: FakeTools
+) -> None:
+    slack = await start(tools={"deploy": {"risk": "allow"}})
+    fake_tools.broken = True
+    slack.model.reply(calls(DEPLOY))
+    root = await slack.mention("deploy the shop")
+    [doubt] = await slack.open_cards(root)
+    assert say("card.title_unknown", "en", tool="deploy") in doubt.text
+    slack.model.reply(calls(DEPLOY), text("I asked."))
+    await slack.mention("deploy it again", thread=root)
+    await slack.open_cards(root, 2)
+    assert fake_tools.started == ["deploy shop 7"]
+
+
+async def test_a_read_only_tool_that_raises_simply_fails(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+    fake_tools.broken = True
+    slack.model.reply(calls(LOOK), text("It did not work."))
+    root = await slack.mention("look")
+    assert await slack.answer(root, lambda said: "It did not work." in said)
+    assert "internal_error" in slack.model.asked[-1].results[0]
+    assert slack.cards(root) == []
+
+
 async def test_other_calls_of_a_step_run_while_one_waits_for_approval(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:

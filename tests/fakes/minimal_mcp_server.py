@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 MODE = sys.argv[1]
-TOOL = {"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+HINTS = {"readOnlyHint": "WRITES" not in os.environ}
+TOOL = {"name": "echo", "inputSchema": {"type": "object"}, "annotations": HINTS}
 
 
 def listing(cursor: str | None, asked: int) -> dict[str, Any]:

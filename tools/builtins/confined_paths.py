@@ -131,7 +131,12 @@ def write_bytes(parent: int, name: str, data: bytes) -> bool:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=parent)
         raise
-    os.fsync(parent)
+    try:
+        os.fsync(parent)
+    except OSError as error:
+        raise ToolError(
+            "not_durable", f"{brief(name)} was written, but may be lost: {error.strerror}", uncertain=True
+        ) from None
     return mode is None
 
 

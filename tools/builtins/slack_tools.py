@@ -73,7 +73,7 @@ async def post_message(
     try:
         sent = await context.chat.post(Thread(context.thread.team, where, ""), text, key=context.key)
     except ChatError as error:
-        raise _tool_error(error, uncertain=error.uncertain) from None
+        raise _tool_error(error, uncertain=error.uncertain or error.partial) from None
     return {"channel": where, "ts": sent}
 
 

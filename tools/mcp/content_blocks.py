@@ -66,6 +66,7 @@ def too_large(server: str) -> ToolError:
         "result_too_large",
         f"The result of the MCP server {server} is larger than {_size(MAX_BYTES)} and was not accepted.",
         suggestion="Ask for less: a filter, a page, a smaller range.",
+        uncertain=True,  # whatever it reports, the call has run
     )
 
 

@@ -5,13 +5,16 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from tools.mcp.content_blocks import TOO_LARGE, too_large
+from tools.mcp.http_status import NOT_SENT, HttpFailure, http_failure
 from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.mcp_settings import ServerSettings
 from tools.mcp.transports import TransportReport
 from tools.tool_definition import ToolError
 
 CONNECTION_CLOSED, REQUEST_TIMEOUT = -32000, -32001  # the SDK's own codes (mcp 2.3)
-INVALID_REQUEST, INVALID_PARAMS = -32600, -32602  # JSON-RPC 2.0, section 5.1
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602  # JSON-RPC 2.0, section 5.1
+# By these a server says that it refused the request before running it; the last four are MCP's own (revision 2026).
+REFUSALS = {INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, -32020, -32021, -32022, -32042}
 MAX_LINE = 300
 
 
@@ -28,13 +31,17 @@ def leaf(error: BaseException) -> BaseException:
 
 def connection_lost(error: BaseException, server: ServerSettings) -> bool:
     """Return True if the server must be connected again."""
-    return isinstance(error, MCPError) and (
-        (error.code == CONNECTION_CLOSED and "byte limit" not in error.message) or session_gone(error, server)
-    )
+    failure = http_failure(error)
+    unusable = failure is not None and failure.status in (NOT_SENT, 401)
+    closed = isinstance(error, MCPError) and error.code == CONNECTION_CLOSED and "byte limit" not in error.message
+    return unusable or closed or session_gone(error, server)
 
 
 def session_gone(error: BaseException, server: ServerSettings) -> bool:
     """Return True if an HTTP server has restarted and does not know our session. It did not run the request."""
+    if (failure := http_failure(error)) is not None:
+        unknown = failure.status == 404 and failure.code != METHOD_NOT_FOUND
+        return unknown or (failure.status == 400 and "session" in failure.message.lower())
     refused = isinstance(error, MCPError) and error.code == INVALID_REQUEST and "session" in error.message.lower()
     return refused and server.transport == "http"
 
@@ -101,6 +108,8 @@ def call_error(error: BaseException, server: ServerSettings, timeout_s: float, r
     if timed_out(error):
         message = f"{who} did not answer within {timeout_s:g} s; the call may have run."
         return ToolError("timeout", message, retryable=True, uncertain=True)
+    if (failure := http_failure(error)) is not None and not session_gone(error, server):
+        return _http_error(failure, who, redactor)
     if isinstance(error, MCPError):
         return _protocol_error(error, server, redactor)
     if isinstance(error, ValidationError | RuntimeError):
@@ -122,7 +131,23 @@ def _protocol_error(error: MCPError, server: ServerSettings, redactor: Redactor)
     if error.code == CONNECTION_CLOSED:
         return _connection_lost_in_call(who)
     code = "invalid_arguments" if error.code == INVALID_PARAMS else "mcp_error"
-    return ToolError(code, f"{who} answered with an error: {redacted_line(error.message, redactor)}")
+    message = f"{who} answered with an error: {redacted_line(error.message, redactor)}"
+    return ToolError(code, message, uncertain=error.code not in REFUSALS)
+
+
+def _http_error(failure: HttpFailure, who: str, redactor: Redactor) -> ToolError:
+    said = f": {redacted_line(failure.message, redactor)}" if failure.message else ""
+    if failure.status == NOT_SENT:
+        return ToolError("unavailable", f"{who} cannot be reached; the call was not sent{said}.", retryable=True)
+    if not failure.not_run:
+        message = f"{who} answered with HTTP {failure.status}; it is not known whether the call ran{said}."
+        return ToolError("outcome_unknown", message, retryable=failure.status >= 500, uncertain=True)
+    if failure.status == 429:
+        return ToolError("rate_limited", f"{who} has too many requests; the call did not run.", retryable=True)
+    if failure.status in (401, 403):
+        return ToolError("unauthorized", f"{who} {_http_refusal(failure.status)}; the call did not run.")
+    code = "invalid_arguments" if failure.code == INVALID_PARAMS else "mcp_error"
+    return ToolError(code, f"{who} refused the call (HTTP {failure.status}){said}.")
 
 
 def _connection_lost_in_call(who: str) -> ToolError:

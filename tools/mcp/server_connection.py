@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import mcp.types as t
 from mcp import Client, MCPError
@@ -12,6 +12,7 @@ from mcp import Client, MCPError
 from tools.backoff import first_completed
 from tools.mcp.content_blocks import read_result
 from tools.mcp.health_and_tool_list import ConnectionMonitor, ConnectionTiming
+from tools.mcp.http_status import NOT_SENT, http_failure
 from tools.mcp.mcp_errors import CONNECTION_CLOSED, call_error, connection_lost, connection_problem, leaf, session_gone
 from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.mcp_settings import ServerSettings
@@ -21,6 +22,9 @@ from tools.tool_definition import ToolError
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+RATE_LIMIT_TRIES = 2
+MAX_RETRY_AFTER_S = 10.0  # a call that must wait longer fails instead
 State = Literal["connecting", "ready", "down", "closed"]
 CLIENT = t.Implementation(name="hermes", version="1")
 
@@ -83,19 +87,42 @@ class ServerConnection:
     async def call(self, tool: str, digest: str, arguments: dict[str, Any]) -> Any:
         """Run a tool as it was offered under that fingerprint; return JSON-able data. Raise only ToolError."""
         timeout_s = self.server.timeout_s or self._timing.call_timeout_s
+        tries = 0
         try:
-            try:
-                return await self._call_once(tool, digest, arguments, timeout_s)
-            except Exception as error:
-                if not session_gone(error, self.server):
-                    raise
-            # A restarted HTTP server refused the call without running it: try once more on a new connection.
-            return await self._call_once(tool, digest, arguments, timeout_s)
+            while True:
+                try:
+                    return await self._call_once(tool, digest, arguments, timeout_s)
+                except Exception as error:
+                    pause = self._pause_before_repeat(error, tries)
+                    if pause is None:
+                        raise
+                tries += 1
+                await self._unsent(self._timing.sleep(pause))
         except (Exception, BaseExceptionGroup) as error:
+            if (failure := http_failure(leaf(error))) is not None:
+                log.warning("MCP call failed", extra={"server": self.server.name, "status": failure.status})
             raise call_error(error, self.server, timeout_s, self._redactor) from None
 
+    def _pause_before_repeat(self, error: BaseException, tries: int) -> float | None:
+        """Return the seconds after which a call that did not run is sent again; None: it is not."""
+        failure = http_failure(error)
+        if session_gone(error, self.server) or (failure is not None and failure.status == NOT_SENT):
+            return 0.0 if tries == 0 else None
+        if failure is None or failure.status != 429 or tries >= RATE_LIMIT_TRIES:
+            return None
+        pause = 1.0 if failure.retry_after is None else failure.retry_after
+        return pause if 0 <= pause <= MAX_RETRY_AFTER_S else None
+
+    async def _unsent(self, wait: Awaitable[T]) -> T:
+        """Await something before a call is sent; cancelled meanwhile, the call has certainly not run."""
+        try:
+            return await wait
+        except asyncio.CancelledError:
+            message = f"The call was not sent to the MCP server {self.server.name}."
+            raise ToolError("unavailable", message, retryable=True) from None
+
     async def _call_once(self, tool: str, digest: str, arguments: dict[str, Any], timeout_s: float) -> Any:
-        client = await self._connected(min(timeout_s, self._timing.ready_wait_s))
+        client = await self._unsent(self._connected(min(timeout_s, self._timing.ready_wait_s)))
         if self.offered.fingerprints.get(tool) != digest:
             message = f"The MCP server {self.server.name} no longer offers {tool} as it was shown."
             raise ToolError("tool_changed", message)

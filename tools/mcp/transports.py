@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tools.mcp import process_guard
 from tools.mcp.child_stderr import StderrPipe
 from tools.mcp.content_blocks import MAX_BYTES, TOO_LARGE
+from tools.mcp.http_status import StatusClient
 from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.mcp_settings import ServerSettings
 
@@ -101,7 +102,7 @@ async def _http(server: ServerSettings, report: TransportReport) -> AsyncGenerat
     hooks: dict[str, list[Any]] = {"request": [on_request], "response": [on_response]}
     timeout = httpx2.Timeout(server.connect_timeout_s, read=IDLE_READ_S)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
+        StatusClient(headers=headers, timeout=timeout, event_hooks=hooks) as http,
         streamable_http_client(server.url or "", http_client=http, max_sse_event_size=MAX_BYTES) as streams,
     ):
         yield streams

@@ -237,13 +237,13 @@ class Actor:
         self, session: Session, action: effects.RunTool, prepared: PreparedCall, cancel: asyncio.Event
     ) -> None:
         json_logging.add_fields(call=action.call)
-        await self._reply.open_for_tool(session)
         try:
+            await self._reply.open_for_tool(session)
             show = partial(self._reply.show_call, action.call)
             event = await run_tool_call(self._services, action, prepared, cancel, show)
         except Exception as error:
             log.error("unexpected error in tool call", exc_info=error, extra={"session": self.id, "call": action.call})
-            event = ToolFinished(action.call, action.attempt, internal_failure(error))
+            event = ToolFinished(action.call, action.attempt, internal_failure(prepared.call, error))
         self._cancels.pop(action.call, None)
         self.feed(event)
 

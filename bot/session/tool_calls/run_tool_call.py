@@ -1,6 +1,7 @@
 """One attempt of a tool call: policy is checked again, the tool is run, and the outcome becomes an event."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,11 +14,12 @@ from storage import ledger, turns
 from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
-from tools.call_outcome import CallOutcome, failed
+from tools.call_outcome import UNKNOWN, CallOutcome, failed
 from tools.proposed_call_checks import refusal_before_run
 from tools.tool_context import ToolContext
 from tools.tool_definition import Tool
 
+log = logging.getLogger(__name__)
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
 CONNECT_TRIES = 5  # each takes as long as a turn waits for the first connection to a server
 
@@ -55,7 +57,7 @@ async def run_tool_call(
     if tool is None and services.missing():
         refusal = unavailable_result(prepared.call)
     if tool is None or refusal is not None:
-        return ToolFinished(action.call, action.attempt, CallOutcome(CallState.FAILED, refusal or "", error="refused"))
+        return ToolFinished(action.call, action.attempt, not_run(prepared.call, refusal or "", "refused"))
     show(tool.name, "in_progress", None)
 
     async def record_attempt(_: int) -> None:
@@ -63,8 +65,11 @@ async def run_tool_call(
 
     context = _tool_context(services, prepared)
     outcome = await services.executor.run(tool, prepared.call, context, on_attempt=record_attempt, cancel=cancel)
-    show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
-    services.metrics.tool_ended(tool.name, outcome.state, services.now() - started)
+    try:  # the outcome is known: nothing that follows may change it
+        show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
+        services.metrics.tool_ended(tool.name, outcome.state, services.now() - started)
+    except Exception:
+        log.exception("end of tool call not shown", extra={"call": action.call})
     return ToolFinished(action.call, action.attempt, outcome)
 
 
@@ -100,9 +105,18 @@ def unavailable_result(call: ToolCall) -> str:
     return failed("unavailable", message, suggestion="Say so, and offer to try again later.", retryable=True)
 
 
-def internal_failure(error: Exception) -> CallOutcome:
-    """Return the outcome of a call that failed in our own code. A storage error comes before the attempt."""
+def not_run(call: ToolCall, result: str, error: str) -> CallOutcome:
+    """Return the outcome of an attempt that was not made. What an earlier process's attempt did stays unknown."""
+    if call.repeatable and call.attempt > 1 and call.effect != "read":
+        return UNKNOWN
+    return CallOutcome(CallState.FAILED, result, error=error)
+
+
+def internal_failure(call: ToolCall, error: Exception) -> CallOutcome:
+    """Return the outcome of a call that failed in our own code. A storage error comes before the tool is called."""
     if isinstance(error, StorageError):
         result = failed("storage", "The call was not made: it could not be recorded.", retryable=True)
-        return CallOutcome(CallState.FAILED, result, error="storage")
-    return CallOutcome(CallState.UNKNOWN, "", error="internal")
+        return not_run(call, result, "storage")
+    if call.effect != "read":
+        return UNKNOWN
+    return CallOutcome(CallState.FAILED, failed("internal", "The call failed because of an error in Hermes."))

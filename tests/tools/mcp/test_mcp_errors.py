@@ -62,10 +62,12 @@ def test_any_exception_of_a_call_becomes_a_tool_error(error: BaseException, code
         (KeyError("inside"), True),
         (MCPError(-32600, "Session not found"), False),
         (MCPError(-32602, "wrong"), False),
-        (MCPError(-32603, "broke"), False),
+        (MCPError(-32601, "no such method"), False),
+        (MCPError(-32603, "broke"), True),
+        (MCPError(0, "an exception in the handler"), True),
     ],
 )
-def test_an_error_is_uncertain_unless_the_server_answered(error: BaseException, uncertain: bool) -> None:
+def test_an_error_is_uncertain_unless_the_server_refused_the_call(error: BaseException, uncertain: bool) -> None:
     assert call_error(error, HTTP, 7, HIDE).uncertain is uncertain
 
 

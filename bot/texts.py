@@ -33,6 +33,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "This request took too long, so I stopped. Reply “continue” if you still need it.",
         "处理这个请求的时间过长，因此已停止。如仍需要，请回复“继续”。",
     ),
+    "end.restarts": (
+        "I was restarted several times while working on this request, so I gave it up. What I did before stays done. "
+        "Please ask again if you still need it.",
+        "处理这个请求期间我多次重启，因此已放弃处理。之前完成的操作仍然有效。如仍需要，请再问一次。",
+    ),
     "end.interrupted": ("interrupted by a restart, continues below", "因重启中断，在下方继续"),
     "end.failed": (
         "The model couldn't answer. Your message is saved. Please ask again in a moment.",

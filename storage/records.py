@@ -129,6 +129,7 @@ class OpenCall:
     state: CallState
     attempt: int = 0
     repeatable: bool = False  # read-only or idempotent: may run again with the same key
+    reads: bool = False  # without an effect
     detached: bool = False
     quiet: bool = False  # stopped: its outcome is recorded but starts no turn
 
@@ -166,6 +167,7 @@ class Turn:
     outcome: str = ""
     memories: tuple[int, ...] = ()
     source_ts: str = ""
+    inbox_row: int | None = None  # the newest row of the inbox when the turn was opened
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,8 @@ turns = Table(
     Column("outcome", String, nullable=False),  # answered, stopped, failed, timed_out, parked; '' while it is active
     Column("memories", JSON, nullable=False),  # recalled ids
     *_required(source_ts=String, prompt_version=String),
+    Column("resumes", Integer, nullable=False, server_default=text("0")),  # by new processes, while it was active
+    Column("inbox_row", Integer),  # the newest row of the inbox when it was opened
 )
 
 entries = Table(

@@ -6,7 +6,8 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from storage.database import Tx
 from storage.records import Turn
-from storage.tables import turns, usage
+from storage.sqlite import greatest
+from storage.tables import inbox, turns, usage
 
 # Columns with the same name and value as the field of a Turn.
 _SAME = ("session", "number", "requester", "started", "source_ts")
@@ -20,7 +21,11 @@ _PAUSE = (
     update(turns)
     .where(*_THIS)
     .values(
-        active_seconds=turns.c.active_seconds + bindparam("now") - func.coalesce(turns.c.resumed, bindparam("now")),
+        # Not less than before: the clock may have been set back.
+        active_seconds=greatest(
+            turns.c.active_seconds,
+            turns.c.active_seconds + bindparam("now") - func.coalesce(turns.c.resumed, bindparam("now")),
+        ),
         resumed=None,
         steps_used=bindparam("used"),
         outcome=bindparam("how"),
@@ -28,6 +33,8 @@ _PAUSE = (
     )
     .returning(turns.c.active_seconds)
 )
+_COUNT_RESUME = update(turns).where(*_THIS).values(resumes=turns.c.resumes + 1).returning(turns.c.resumes)
+_NEWEST_ROW = select(func.max(inbox.c.id))
 _ADD_USAGE = insert(usage)
 
 
@@ -40,6 +47,7 @@ def begin(tx: Tx, turn: Turn, prompt_version: str) -> None:
         "active_seconds": 0.0,
         "outcome": "",
         "memories": list(turn.memories),
+        "inbox_row": tx.execute(_NEWEST_ROW).scalar(),
         "prompt_version": prompt_version,
     }
     tx.execute(_ADD, row)
@@ -48,6 +56,11 @@ def begin(tx: Tx, turn: Turn, prompt_version: str) -> None:
 def resume(tx: Tx, session: str, number: int, now: float) -> None:
     """Record that a resting turn is active again."""
     tx.execute(_RESUME, {"s": session, "n": number, "now": now})
+
+
+def count_resume(tx: Tx, session: str, number: int) -> int:
+    """Count that a new process has taken over a turn at work. Return how often that has happened."""
+    return int(tx.execute(_COUNT_RESUME, {"s": session, "n": number}).scalar() or 0)
 
 
 def pause(tx: Tx, session: str, number: int, *, steps_used: int, outcome: str, now: float) -> float:
@@ -73,5 +86,6 @@ def _turn(row: Any) -> Turn:
         steps_used=row.steps_used,
         active_seconds=row.active_seconds,
         outcome=row.outcome,
+        inbox_row=row.inbox_row,
         memories=tuple(row.memories),
     )

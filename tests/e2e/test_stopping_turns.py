@@ -1,9 +1,11 @@
 """A stop ends the turn and its tools and withdraws open cards; the thread continues."""
 
+import pytest
+
 from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import FakeTools
-from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, LONG, SlackWithHermes, looking, speaking
+from tests.e2e.slack_with_hermes import ANA, BEN, GENERAL, LONG, Clock, SlackWithHermes, looking, speaking
 from tests.fakes.model_scripts import Gate, text
 
 
@@ -26,6 +28,17 @@ async def test_the_stop_command_in_a_thread_stops_the_turn(slack: SlackWithHerme
     await slack.status(root, "active")
     await slack.until(lambda: slack.model.dropped == 1)
     assert len(slack.model.requests) == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 24])
+async def test_a_clock_that_was_set_does_not_hide_a_stop(slack: SlackWithHermes, clock: Clock, hours: int) -> None:
+    root, _ = await speaking(slack)
+    clock.ahead = hours * 3600
+    await slack.mention("!stop", thread=root)
+    await slack.answer(root, lambda said: "Stopped by" in str(said))
+    slack.model.reply(text("Here again."))
+    await slack.mention("still there?", thread=root)
+    assert await slack.answer(root, lambda said: "Here again." in said)
 
 
 async def test_the_stop_command_needs_no_mention_in_a_dm(slack: SlackWithHermes) -> None:

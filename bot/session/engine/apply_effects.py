@@ -12,9 +12,10 @@ from bot.session.machine import effects
 from bot.session.machine.events import Event
 from bot.session.machine.transition import transition
 from bot.session.model_call.model_request import RequestData
-from bot.session.replies.turn_reply import add_pending_reply
+from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
 from bot.session.tool_calls.run_tool_call import PreparedCall
+from bot.texts import say
 from storage import approvals, deliveries, inbox, journal, ledger, memories, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Approval, ApprovalRule, Session, ToolCall, Turn
@@ -130,6 +131,12 @@ class SessionTransaction:
         turn = (self.session.id, self.session.turn)
         journal.record(self.tx, effect.kind, turn, user=effect.user, detail=effect.detail, at=self.now)
 
+    def _tell(self, effect: effects.Tell) -> None:
+        session, key = self.session, f"{self.session.id[:13]}-{self.session.turn}-{effect.key}"
+        text = say(effect.key, self.people.locale(self.tx, session.thread.team, session.requester))
+        add_pending(self.tx, session, "notice", key, self.now, content={"text": text, "user": session.requester})
+        self.result.notices = True
+
     def _complete_reply(self, effect: effects.Finish | effects.Interrupt | effects.Pause) -> None:
         """Store the complete reply before its last part is sent, so that it can be delivered after a crash."""
         match effect:
@@ -208,6 +215,7 @@ _WRITES: dict[type, Callable[[SessionTransaction, Any], None]] = {
     effects.PutOutcome: SessionTransaction._put_outcome,
     effects.Take: SessionTransaction._take,
     effects.Record: SessionTransaction._record,
+    effects.Tell: SessionTransaction._tell,
     effects.Finish: SessionTransaction._complete_reply,
     effects.Interrupt: SessionTransaction._complete_reply,
     effects.Pause: SessionTransaction._complete_reply,

@@ -53,7 +53,8 @@ class Actor:
         self._failed_lookups: frozenset[str] = frozenset()
         self._lookup_retries = 0
         self._check_cards = takeover is not None  # Slack may show a card that is not recorded
-        self._check_status = False  # Slack may show a status that no reply will end
+        # Slack may show a status that no reply will end
+        self._check_status = takeover is not None and not at_rest(takeover.session)
         self._timeout: asyncio.TimerHandle | None = None
         self._closing = False
 

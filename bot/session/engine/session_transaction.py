@@ -40,6 +40,8 @@ def advance(
     work = SessionTransaction(tx, rules, sessions.load(tx, session) if isinstance(session, str) else session)
     if isinstance(event, events.Resumed):
         deliveries.mark_interrupted(tx, work.session.id)
+        if not at_rest(work.session):
+            event = events.Resumed(turns.count_resume(tx, work.session.id, work.session.turn))
     if event is not None:
         work.apply(event)
     immediate, items, lookups = _read_waiting(work, failed_lookups)
@@ -124,8 +126,8 @@ def _stopped_turn(work: SessionTransaction, row: InboxRow) -> int:
         if any(d.ts in streams for d in sent):
             return session.turn
     turn = turns.get(work.tx, session.id, session.turn)
-    # Slack's clock is compared with Slack's, ours with ours.
-    after = turn is not None and row.data["at"] > float(turn.source_ts) and row.received >= turn.started
+    # Slack's time is compared with Slack's. Ours may be set back, so the order of the rows stands for it.
+    after = turn is not None and row.data["at"] > float(turn.source_ts) and row.id > (turn.inbox_row or 0)
     return session.turn if after else 0
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from bot.session.machine.events import Proposed, Verdict
 from storage.records import ApprovalRule, CallState, Role
 
-TurnOutcome = Literal["answered", "stopped", "deleted", "timed_out", "failed"]
+TurnOutcome = Literal["answered", "stopped", "deleted", "timed_out", "restarts", "failed"]
 
 # --- writes --------------------------------------------------------------------------------------------------------
 
@@ -115,6 +115,13 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Tell:
+    """Add a notice to the thread, in the requester's language."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class TakeInbox:
     """Read the waiting items in this transaction and apply them, so that no wake-up is lost."""
 
@@ -172,6 +179,6 @@ class Pause:
 
 
 Action = AskModel | RunTool | CancelModel | CancelTool | Finish | Interrupt | Pause
-_TurnWrite = Append | OpenTurn | ResumeTurn | RestTurn | EndTurn | Take | TakeInbox | Record
+_TurnWrite = Append | OpenTurn | ResumeTurn | RestTurn | EndTurn | Take | TakeInbox | Record | Tell
 _CallWrite = PlanCall | StartAttempt | SetCall | AskApproval | CloseApproval | PutOutcome
 Effect = _TurnWrite | _CallWrite | Action

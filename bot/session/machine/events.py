@@ -89,18 +89,26 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The turn was stopped: by a person, its deleted question or its time limit. `closing` ends the session too."""
+    """The turn was stopped: by a person, its deleted question, its time limit, or because it was resumed too often.
+
+    `closing` ends the session too.
+    """
 
     turn: int
     by: str
-    reason: Literal["stopped", "deleted", "timed_out"] = "stopped"
+    reason: Literal["stopped", "deleted", "timed_out", "restarts"] = "stopped"
     partial: str = ""
     closing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A new process took over the session: the old one's requests and attempts will not report back."""
+    """A new process took over the session: the old one's requests and attempts will not report back.
+
+    `resumes`: how often this has happened to the active turn, this time included.
+    """
+
+    resumes: int = 1
 
 
 Event = InboxTaken | Replied | ModelFailed | ToolFinished | Decided | Stopped | Resumed
@@ -119,5 +127,6 @@ RESULTS: dict[str, str] = {
     "unknown": failed(
         "unknown", "The call was interrupted: it may or may not have had its effect. A person was asked."
     ),
+    "restarts": failed("interrupted", "The call was interrupted by restarts several times, so it was given up."),
     "awaiting": failed("awaiting_approval", "A person has been asked; the outcome will follow as approval_result."),
 }

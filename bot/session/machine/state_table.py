@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 _SETTLE = "CloseApproval SetCall Append PutOutcome"
 _RUN = "StartAttempt RunTool"
-_RECOVER = f"{_RUN} SetCall AskApproval"
+_RECOVER = f"{_RUN} SetCall AskApproval Append PutOutcome"
 _PARK = "RestTurn Pause TakeInbox"
 _END = "EndTurn Interrupt TakeInbox"
 _STOP = "Record CancelTool SetCall AskApproval CloseApproval Append PutOutcome CancelModel"
+_GIVE_UP = f"{_RECOVER} Tell Record SetCall AskApproval CloseApproval Append PutOutcome EndTurn TakeInbox"
 _TABLE = f"""\
 at rest      | InboxTaken   | a message opens a turn              | reasoning    | Append OpenTurn Take AskModel
 at rest      | InboxTaken   | an outcome continues a turn         | reasoning    | Append ResumeTurn Take AskModel
@@ -41,6 +42,7 @@ reasoning    | Resumed      |                                     | reasoning   
 waiting_tool | Resumed      | a call runs again                   | waiting_tool | {_RECOVER}
 waiting_tool | Resumed      | every outcome is unknown            | parked       | {_RECOVER} {_PARK}
 waiting_tool | Resumed      | the step is complete                | waiting_tool | {_RECOVER} TakeInbox
+at work      | Resumed      | too often                           | at rest      | {_GIVE_UP}
 at rest      | Resumed      |                                     | at rest      | {_RECOVER} TakeInbox
 any          | any          | the event does not fit              | same         | Record
 """

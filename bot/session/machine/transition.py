@@ -24,6 +24,7 @@ from storage.records import CallState, OpenCall, Phase, Session
 from tools.call_outcome import failed
 
 Change = tuple[Session, tuple[do.Effect, ...]]
+MAX_RESUMES = 3  # of one turn, and of one call, by new processes: the next crash may have the same cause
 
 
 def transition(session: Session, event: Event) -> Change:
@@ -40,7 +41,7 @@ def transition(session: Session, event: Event) -> Change:
         case events.Stopped():
             return _stopped(session, event)
         case events.Resumed():
-            return _resumed(session)
+            return _resumed(session, event)
 
 
 def at_rest(session: Session) -> bool:
@@ -209,13 +210,23 @@ def _stopped(session: Session, event: events.Stopped) -> Change:
     return session, (*effects, do.TakeInbox())
 
 
-def _resumed(session: Session) -> Change:
+def _resumed(session: Session, event: events.Resumed) -> Change:
+    if event.resumes > MAX_RESUMES and not at_rest(session):
+        return _give_up(session)
     session, effects = _recover_calls(session)
     if session.phase is Phase.REASONING:
         return _ask_next_step(session, effects)  # a reply to the old request, if one arrives, is late
     if session.phase is Phase.WAITING_TOOL:
         return _after_calls(session, effects)
     return replace(session, phase=rest_phase(session)), (*effects, do.TakeInbox())
+
+
+def _give_up(session: Session) -> Change:
+    """Close a turn that was resumed too often. No answer is open in this process: a notice says why it ends."""
+    session, closing = _stopped(session, events.Stopped(session.turn, "", "restarts"))
+    session, recovered = _recover_calls(session)  # of earlier turns
+    here = tuple(e for e in closing if not isinstance(e, do.CancelTool | do.CancelModel | do.Interrupt))
+    return replace(session, phase=rest_phase(session)), (*recovered, do.Tell("end.restarts"), *here)
 
 
 # --- tool calls ---------------------------------------------------------------------------------------------------
@@ -261,7 +272,8 @@ def _plan_calls(session: Session, event: events.Replied) -> Change:
         state = CallState.RUNNING if runs else CallState.AWAITING_APPROVAL
         effects.append(do.PlanCall(call, position, state))
         effects.append(do.RunTool(call.id, 1) if runs else do.AskApproval(call.id, "approval", review.rule))
-        opened.append(OpenCall(call.id, event.turn, event.step, state, attempt=int(runs), repeatable=review.repeatable))
+        where, reads = (event.turn, event.step), review.effect == "read"
+        opened.append(OpenCall(call.id, *where, state, int(runs), review.repeatable, reads))
     return replace(session, calls=(*session.calls, *opened)), tuple(effects)
 
 
@@ -306,8 +318,8 @@ def is_unsettled(call: OpenCall) -> bool:
 
 
 def _concerns(call: OpenCall, event: events.Stopped) -> bool:
-    """Return True if a stop is for this call. A deleted question stops the calls of its own turn only."""
-    return event.reason != "deleted" or call.turn == event.turn
+    """Return True if a stop is for this call. Some stops are for the calls of their own turn only."""
+    return event.reason not in ("deleted", "restarts") or call.turn == event.turn
 
 
 def _stop_calls(session: Session, event: events.Stopped) -> Change:
@@ -342,13 +354,18 @@ def _stop_calls(session: Session, event: events.Stopped) -> Change:
 
 
 def _recover_calls(session: Session) -> Change:
-    """Run the repeatable calls again; ask a person about the others."""
+    """Run the repeatable calls again, but not too often; ask a person about the others."""
     effects: tuple[do.Effect, ...] = ()
-    for call in session.calls:
-        if call.state is CallState.RUNNING:
-            again = call.repeatable
-            session, more = _start_attempt(session, call) if again else _ask_outcome(session, call, "interrupted")
-            effects += more
+    for call in (c for c in session.calls if c.state is CallState.RUNNING):
+        if call.repeatable and call.attempt <= MAX_RESUMES:
+            session, more = _start_attempt(session, call)
+        elif call.reads:
+            lost = RESULTS["restarts"]
+            more = (do.SetCall(call.id, CallState.FAILED, lost, None, "restarts"), _report(call, lost))
+            session = _without(session, call)
+        else:
+            session, more = _ask_outcome(session, call, "interrupted")
+        effects += more
     return session, effects
 
 

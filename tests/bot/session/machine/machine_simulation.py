@@ -26,6 +26,7 @@ from bot.session.machine.effects import (
     StartAttempt,
     Take,
     TakeInbox,
+    Tell,
 )
 from bot.session.machine.events import (
     Decided,
@@ -41,7 +42,7 @@ from bot.session.machine.events import (
     WaitingOutcome,
 )
 from bot.session.machine.state_table import ROWS
-from bot.session.machine.transition import at_rest, transition
+from bot.session.machine.transition import MAX_RESUMES, at_rest, transition
 from storage.records import CallState, Session, Thread
 from tests.bot.session.machine.machine_records import Inbox, Ledger, Row, Transcript
 from tests.bot.session.machine.state_table_match import matching_rows
@@ -187,6 +188,9 @@ class World:
                     row.quiet = True
             case Resumed():
                 self._crash()
+                given_up = self.period if event.resumes > MAX_RESUMES else None
+                for row in self.ledger.open_rows():
+                    row.quiet |= row.turn == given_up
 
     def _crash(self) -> None:
         self._drop_request()
@@ -214,7 +218,7 @@ class World:
                 self._take(effect)
             case AskModel() | RunTool() | CancelModel() | CancelTool() | Finish() | Interrupt() | Pause():
                 self._act(effect)
-            case Record() | TakeInbox():
+            case Record() | Tell() | TakeInbox():
                 pass
 
     def _append(self, entry: Append) -> None:

@@ -175,7 +175,7 @@ def stop_late(world: World, pick: Pick) -> None:
 
 
 def resume(world: World, pick: Pick) -> None:
-    happen(world, Resumed())
+    happen(world, Resumed(pick((1, 1, 2, 3, 4))))
 
 
 def together(world: World, pick: Pick) -> None:

@@ -21,9 +21,10 @@ from bot.session.machine.effects import (
     SetCall,
     StartAttempt,
     TakeInbox,
+    Tell,
 )
-from bot.session.machine.events import RESULTS, Decided, Replied, ToolFinished
-from bot.session.machine.transition import transition
+from bot.session.machine.events import RESULTS, Decided, Replied, Resumed, ToolFinished
+from bot.session.machine.transition import MAX_RESUMES, transition
 from storage.records import CallState, OpenCall, Phase, Session
 from tests.bot.session.machine.session_builders import (
     DONE,
@@ -74,7 +75,7 @@ def test_an_open_call_keeps_its_turn_step_and_attempt() -> None:
     session = stepped(call("a"), call("b", "ask", repeatable=True))
     assert session.calls == (
         OpenCall("a", 1, 1, CallState.RUNNING, attempt=1),
-        OpenCall("b", 1, 1, CallState.AWAITING_APPROVAL, attempt=0, repeatable=True),
+        OpenCall("b", 1, 1, CallState.AWAITING_APPROVAL, attempt=0, repeatable=True, reads=True),
     )
 
 
@@ -263,3 +264,26 @@ def test_a_lost_call_that_ends_after_all_closes_its_question() -> None:
 def test_a_lost_call_that_times_out_or_is_lost_again_stays_unknown(ending) -> None:
     assert state(lost(), "a") is CallState.UNKNOWN
     check_only_recorded(lost(), ToolFinished("a", 1, CallOutcome(ending, "given up")))
+
+
+def test_a_turn_that_was_resumed_too_often_ends_and_every_call_has_a_result() -> None:
+    session = replied(asked(FRESH), call("read", repeatable=True), call("write"), call("ask", "ask"))
+    session, effects = transition(session, Resumed(MAX_RESUMES + 1))
+    assert of(effects, Tell) == [Tell("end.restarts")]
+    assert of(effects, EndTurn) == [EndTurn(1, "restarts")]
+    assert [e.content["call"] for e in of(effects, Append) if e.role == "tool"] == ["read", "write", "ask"]
+    assert (state(session, "write"), state(session, "read"), state(session, "ask")) == (CallState.UNKNOWN, None, None)
+    assert not of(effects, RunTool)
+    assert asked(session, said(2)).phase is Phase.REASONING
+
+
+@pytest.mark.parametrize(("reads", "left"), [(True, None), (False, CallState.UNKNOWN)])
+def test_a_call_of_an_earlier_turn_is_not_repeated_for_ever(reads: bool, left: CallState | None) -> None:
+    waiting = asked(replied(asked(FRESH), call("a", "ask", repeatable=True)), said(2))
+    session = after(waiting, Replied(2, 2, "Hello"), Decided("a", "approved"))
+    session = replace(session, calls=tuple(replace(c, reads=reads) for c in session.calls))
+    for attempt in range(2, MAX_RESUMES + 2):
+        session, effects = transition(session, Resumed())
+        assert of(effects, RunTool) == [RunTool("a", attempt)]
+    session, effects = transition(session, Resumed())
+    assert (state(session, "a"), of(effects, RunTool)) == (left, [])

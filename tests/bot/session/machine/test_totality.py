@@ -60,8 +60,10 @@ events = st.one_of(
     st.builds(ModelFailed, few, few, st.just("code"), st.just("part")),
     st.builds(ToolFinished, names, few, st.builds(CallOutcome, states, st.just("result"))),
     st.builds(Decided, names, st.sampled_from(get_args(Verdict))),
-    st.builds(Stopped, few, people, st.sampled_from(("stopped", "deleted", "timed_out")), st.just(""), flags),
-    st.just(Resumed()),
+    st.builds(
+        Stopped, few, people, st.sampled_from(("stopped", "deleted", "timed_out", "restarts")), st.just(""), flags
+    ),
+    st.builds(Resumed, few),
 )
 
 

@@ -17,6 +17,7 @@ PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}
 BOT_SUBTYPES = PERSON_SUBTYPES | {"bot_message"}
 CONVERSIONS = {"channel_convert_to_private", "channel_convert_to_public"}
 MAX_TEXT = 100_000
+MAX_FILES, MAX_FILE_NAME = 20, 255
 Body = Mapping[str, Any]
 
 
@@ -75,7 +76,8 @@ def _message(body: Body, event: Body) -> Incoming | None:
         kind="context" if bot else "message",
         user=author,
         author_name=text_of(event, "username") or text_of(mapping_of(event, "bot_profile"), "name"),
-        text=_text_with_files(event),
+        text=text_of(event, "text")[:MAX_TEXT],
+        attached=_attached(event),
         top_level=root == event["ts"],
     )
 
@@ -102,7 +104,8 @@ def _edit(body: Body, event: Body) -> Incoming | None:
         ts=new["ts"],
         kind="edit",
         user=new["user"],
-        text=_text_with_files(new),
+        text=text_of(new, "text")[:MAX_TEXT],
+        attached=_attached(new),
         edited_ts=text_of(mapping_of(new, "edited"), "ts") or text_of(event, "event_ts"),
     )
 
@@ -150,16 +153,13 @@ def _envelope(body: Body, event: Body) -> dict[str, Any]:
     }
 
 
-def _text_with_files(event: Body) -> str:
-    """Return the text, with a note for the model about each attached file: files are not read."""
-    text = text_of(event, "text")
-    if len(text) > MAX_TEXT:
-        text = f"{text[:MAX_TEXT]}\n[cut: the message had {len(text)} characters]"
+def _attached(event: Body) -> dict[str, Any]:
+    """Return the names of attached files, which are not read, and the length of a text that is cut."""
     files = event.get("files")
     named = [f for f in files if isinstance(f, Mapping)] if isinstance(files, list) else []
-    return "\n".join(
-        [text, *(f"[attached file, not readable for you: {text_of(f, 'name') or 'unnamed'}]" for f in named)]
-    )
+    names = [(text_of(f, "name") or "unnamed")[:MAX_FILE_NAME] for f in named[:MAX_FILES]]
+    length = len(text_of(event, "text"))
+    return ({"files": names} if names else {}) | ({"cut": length} if length > MAX_TEXT else {})
 
 
 def text_of(source: Body, key: str) -> str:

@@ -84,6 +84,7 @@ class Incoming:
     """A message from Slack (`context`: from another bot), an edit, delete or stop. `text` is as Slack sent it.
 
     `conversion`: the channel was made private or public.
+    `attached`: what belongs to a message but is not its author's words: {files: names, cut: length of the text}.
     """
 
     team: str
@@ -101,6 +102,7 @@ class Incoming:
     edited_ts: str = ""
     streams: tuple[str, ...] = ()
     event_time: float = 0.0
+    attached: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +176,8 @@ class Turn:
 class Entry:
     """One entry of the append-only transcript.
 
-    `content` by role: user {text, user, name, ts, late}, assistant {text, calls: [{id, name, arguments}]},
-    tool {call, name, text}. `tokens` is counted once, when the entry is stored.
+    `content` by role: user {text, user, name, ts, by, late, notes, names, files, quoted}, assistant {text, calls: [{id,
+    name, arguments}]}, tool {call, name, text}. `tokens` is counted once, when the entry is stored.
     """
 
     seq: int

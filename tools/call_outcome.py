@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from storage.records import CallState
+from tools.prompt_json import spaced_line
 from tools.text_cleanup import cut, storable_data
 from tools.tool_definition import Tool, ToolError
 
@@ -42,14 +43,14 @@ class AttemptEnd:
 def ok(data: Any) -> str:
     """Return the result that a model sees after success, with a note if the data is empty."""
     if data is None or data == "" or data == [] or data == {}:
-        return json.dumps({"ok": True, "data": data, "note": "the result is empty"}, ensure_ascii=False)
-    return json.dumps({"ok": True, "data": data}, ensure_ascii=False, default=str)
+        return spaced_line({"ok": True, "data": data, "note": "the result is empty"})
+    return spaced_line({"ok": True, "data": data})
 
 
 def failed(code: str, message: str, *, suggestion: str = "", retryable: bool = False) -> str:
     """Return the result that a model sees after a failure or a refusal."""
     error = {"code": code, "message": message, "suggestion": suggestion, "retryable": retryable}
-    return json.dumps({"ok": False, "error": error}, ensure_ascii=False)
+    return spaced_line({"ok": False, "error": error})
 
 
 # The outcome of a call that may or may not have been carried out.
@@ -121,7 +122,7 @@ def success_outcome(value: Any, limit: int) -> CallOutcome:
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     size = limit
     while True:
-        short = json.dumps({"ok": True, "data": cut(text, size), "note": CUT_NOTE}, ensure_ascii=False)
+        short = spaced_line({"ok": True, "data": cut(text, size), "note": CUT_NOTE})
         if len(short) <= limit or size <= 0:
             return CallOutcome(CallState.SUCCEEDED, short, full_result=full)
         size = min(size - 8, size - (len(short) - limit) // 2)  # JSON escapes make the text longer than `size`

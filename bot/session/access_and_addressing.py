@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from storage.records import Incoming, Person
-from tools.slack_markup import USER, mentions
+from tools.slack_markup import mentioned_users, mentions
 
 FollowUps = Literal["auto", "all", "mention"]
 Decision = Literal["granted", "refused", "unknown"]
@@ -59,6 +59,6 @@ def is_follow_up(mode: FollowUps, text: str, authors: Collection[str] | None, au
     """
     if mode == "all":
         return True
-    if mode == "mention" or authors is None or USER.search(text):
+    if mode == "mention" or authors is None or mentioned_users(text):
         return False  # a message that mentions somebody is for them
     return set(authors) <= {author}

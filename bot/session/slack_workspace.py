@@ -20,6 +20,8 @@ from storage.records import Person, Place
 from tools.slack_markup import mentioned_users, readable
 from tools.tool_context import Clock
 
+NOTE_AUTHOR = "slack"  # of notes that Hermes adds to the messages of a thread; ids of Slack have capital letters
+
 
 @dataclass(frozen=True, slots=True)
 class Workspace:

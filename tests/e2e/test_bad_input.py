@@ -19,10 +19,10 @@ async def sent(slack: SlackWithHermes, said: str) -> str:
 @pytest.mark.parametrize(
     ("said", "seen"),
     [
-        (":tada: 🎉", "🎉"),
-        ("", "(a message without text)"),
+        (":tada: 🎉", ":tada: 🎉"),
+        ("", ""),
         ("nul \x00 byte", "nul  byte"),
-        ("x" * 100_000, "[cut:"),
+        ("x" * 50_000, "x" * 50_000),
         ("<<<>>> <@> <!> <#|> &amp;&lt;", "<<<>>> <@> <!> <#|> &amp;&lt;"),
     ],
     ids=["emoji", "empty", "nul", "long", "signs"],
@@ -32,7 +32,8 @@ async def test_unusual_texts_are_answered(slack: SlackWithHermes, said: str, see
         slack.model.default = text("That is long.")
     root = await slack.mention(said)
     await slack.answer(root)
-    assert seen in slack.prompt() or len(said) > 12_000
+    line = slack.model.asked[0].lines[0]
+    assert line["text"] == seen
     assert len(slack.model.requests) == 1
 
 

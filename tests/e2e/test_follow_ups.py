@@ -4,7 +4,7 @@ import pytest
 
 from bot.texts import say
 from tests.e2e.conftest import Start
-from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, SlackWithHermes
+from tests.e2e.slack_with_hermes import ANA, BEN, CHO, GENERAL, HERMES, SlackWithHermes
 from tests.fakes.model_scripts import text
 
 
@@ -58,8 +58,10 @@ async def test_an_existing_thread_is_read_once_with_its_authors(slack: SlackWith
     await slack.answer(root)
     seen = slack.prompt()
     assert seen.index("lunch at noon?") < seen.index("fine with me") < seen.index("what was agreed?")
-    assert "U0BEN" not in seen
-    assert "U0CHO" not in seen
+    named = {"U0BEN": "@ben"}
+    assert {"from": CHO, "name": "cho", "text": "fine with me &amp; @U0BEN", "names": named} in slack.model.asked[
+        0
+    ].lines
     await slack.mention("again?", thread=root)
     await slack.answer(root, lambda said: len(said) == 2)
     assert len(slack.sim.calls("conversations.replies")) == 1
@@ -89,7 +91,7 @@ async def test_in_an_existing_thread_earlier_replies_are_recognized_as_from_herm
     slack = await start()
     await slack.mention("go on", thread=root)
     await slack.answer(root, lambda said: len(said) == 2)
-    assert "Hermes: I am the first answer." in slack.prompt()
+    assert {"hermes": HERMES, "name": "Hermes", "text": "I am the first answer."} in slack.model.asked[-1].lines
     await slack.say("and on", thread=root)
     await slack.answer(root, lambda said: len(said) == 3)
 

@@ -91,7 +91,7 @@ async def test_a_context_overflow_is_compacted_and_requested_again(slack: SlackW
         400, {"error": {"message": "maximum context length is 4096 tokens", "code": "context_length_exceeded"}}
     )
     slack.model.when(lambda asked: "Sum up" in asked.system, text('{"goal": "", "facts": ["six remarks were made"]}'))
-    slack.model.when(lambda asked: "the last" in asked.last_user and "six remarks" not in asked.system, too_long)
+    slack.model.when(lambda asked: "the last" in asked.last_user and "six remarks" not in str(asked.lines), too_long)
     await slack.mention("the last", thread=root)
     await slack.answer(root, lambda said: len(said) == 8)
     assert "six remarks were made" in slack.prompt()

@@ -40,7 +40,7 @@ async def test_an_answer_arrives_once_whichever_call_fails(slack: SlackWithHerme
 async def test_many_rate_limits_delay_answers_and_lose_nothing(slack: SlackWithHermes) -> None:
     for method in (*REPLY_METHODS, "conversations.replies", "agents.sessions.setStatus", "users.info"):
         await slack.sim.fail_next(method, status=429, retry_after=0, count=2)
-    slack.model.on("number", lambda asked: text(f"Answer to {asked.last_user.split('number ')[1].split()[0]}."))
+    slack.model.on("number", lambda asked: text(f"Answer to {asked.lines[0]['text'].split()[1]}."))
     roots = [await slack.mention(f"number {n}") for n in range(2)]
     for n, root in enumerate(roots):
         await slack.sim.wait_for(lambda r=root: slack.said(r), timeout=60)

@@ -43,10 +43,10 @@ async def test_requests_of_a_long_thread_stay_the_same_size_and_include_the_summ
     await talk(slack, root, 1, 45)
     asked = [a for a in slack.model.asked if "Sum up" not in a.system]
     sizes = [size(a.body) for a in asked]
-    middle, end = sorted(sizes[15:30])[7], sorted(sizes[30:45])[7]
-    assert abs(end - middle) <= 0.15 * middle
+    middle, end = max(sizes[15:30]), max(sizes[30:45])  # a history that fills and is summed up goes up and down
+    assert abs(end - middle) <= 0.1 * middle
     assert max(sizes[15:]) < 4000 * 4
-    assert "the code word is heron" in asked[-1].system
+    assert asked[-1].lines[0]["summary"]["facts"] == ["the code word is heron"]
     assert "question 44" in asked[-1].last_user
     assert all(f"question {n}:" in slack.prompt() for n in (42, 43))
 
@@ -54,8 +54,7 @@ async def test_requests_of_a_long_thread_stay_the_same_size_and_include_the_summ
 async def test_if_the_summary_request_fails_a_mechanical_summary_is_used(start: Start) -> None:
     slack, root = await begin(start, error(400, "not today"))
     await talk(slack, root, 1, 26)
-    assert "Earlier in this conversation" in slack.prompt()
-    assert "question" in slack.model.asked[-1].system
+    assert "question" in str(slack.model.asked[-1].lines[0]["summary"]["facts"])
     assert "did not accept" not in str(slack.said(root))
 
 
@@ -87,5 +86,5 @@ async def test_a_field_value_that_a_person_said_is_used_in_the_next_turn(start: 
     slack.model.on("again", text("A-17."))
     await slack.mention("which one again?", thread=root)
     await slack.answer(root, lambda said: said == ["Noted.", "A-17."])
-    systems = [a.system for a in slack.model.asked if "again" in a.last_user]
-    assert "- order_id: A-17" in systems[0]
+    [asked] = [a for a in slack.model.asked if "again" in a.last_user and "Extract" not in a.system]
+    assert asked.lines[0] == {"facts": {"order_id": "A-17"}}

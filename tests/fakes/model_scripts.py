@@ -169,6 +169,16 @@ class Asked:
         return next((words(m) for m in reversed(self.messages) if m["role"] == "user"), "")
 
     @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Return the decoded lines of all user messages. They must be lines for every reader, also of Unicode."""
+        return [json.loads(line) for m in self.messages if m["role"] == "user" for line in words(m).splitlines()]
+
+    @property
+    def requester(self) -> str:
+        """Return the id of the person for whom the request is made."""
+        return str(next(line["turn"]["requester"] for line in reversed(self.lines) if "turn" in line))
+
+    @property
     def since_user(self) -> list[dict[str, Any]]:
         """Return the messages after the newest user message."""
         after = next((n for n, m in enumerate(reversed(self.messages)) if m["role"] == "user"), len(self.messages))

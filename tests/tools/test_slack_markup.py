@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.slack_markup import mentioned_users, mentions, readable, unescape
+from tools.slack_markup import mentioned_users, mentions, readable, unescape, with_ids, without_leading_mention
 from tools.text_cleanup import storable
 
 NAMES = {"U1": "Ann", "C1": "general", "S1": "crew"}
@@ -37,7 +37,20 @@ NAMES = {"U1": "Ann", "C1": "general", "S1": "crew"}
     ],
 )
 def test_each_form_is_readable(slack: str, seen: str) -> None:
-    assert readable(slack, NAMES, me="U0BOT") == seen
+    assert readable(without_leading_mention(slack, "U0BOT"), NAMES | {"U0BOT": "Hermes"}) == seen
+
+
+@pytest.mark.parametrize(
+    ("slack", "text", "names"),
+    [
+        ("<@U0BOT> ask <@U1> in <#C1>", "ask @U1 in #C1", {"U1": "@Ann", "C1": "#general"}),
+        ("<@U0BOT>, ,: see <#C2|random>, <@U2|bob>", "see #C2, @U2", {"C2": "#random", "U2": "@bob"}),
+        ("thank <!subteam^S2|@ops> and <@U0BOT>", "thank @S2 and @Hermes", {"S2": "@ops"}),
+        ("<@U3> <#C3|>", "@U3 #C3", {}),
+    ],
+)
+def test_the_model_reads_ids_and_names_stand_apart(slack: str, text: str, names: dict[str, str]) -> None:
+    assert with_ids(slack, NAMES, "U0BOT") == (text, names)
 
 
 def test_only_markup_tokens_are_mentions() -> None:

@@ -1,20 +1,17 @@
 """The Slack tools: read the thread, post in a channel."""
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from storage.records import Thread
-from tools.slack_markup import mentioned_users, readable
+from tools.slack_markup import channel_id, mentioned_users, with_ids
 from tools.text_cleanup import brief
-from tools.tool_context import ChatError, ToolContext
+from tools.tool_context import ChatError, Posted, ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
 
-_CHANNEL = re.compile(r"<#([A-Z0-9]+)(?:\|[^>]*)?>")
-_CHANNEL_ID = re.compile(r"[CG][A-Z0-9]+")
 _REASONS = {
     "not_in_channel": ("not_in_channel", "Hermes is not in that channel; someone must invite it with /invite first."),
     "channel_not_found": ("channel_not_found", "The channel does not exist, or Hermes is not in it."),
@@ -30,7 +27,7 @@ _REASONS = {
     summary=("Reads the latest messages of this thread.", "读取本消息列的最新消息。"),
 )
 async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le=200)] = 50) -> dict[str, Any]:
-    """Read the latest messages of this thread, oldest first, with their authors.
+    """Read the latest messages of this thread, oldest first, with the ids of their authors.
 
     limit: maximum number of messages
     """
@@ -40,16 +37,16 @@ async def read_thread(context: ToolContext, limit: Annotated[int, Field(ge=1, le
         raise _tool_error(error) from None
     users = {message.user for message in posted if message.user}
     names = await context.names(users.union(*(mentioned_users(message.text) for message in posted)))
-    messages = [
-        {
-            "time": _time(message.ts),
-            "author": names.get(message.user, message.user),
-            **({"by": "Hermes"} if message.ours else {"by": "another bot"} if message.bot else {}),
-            "text": readable(message.text, names),
-        }
-        for message in posted
-    ]
+    messages = [_shown(message, names) for message in posted]
     return {"messages": messages} if messages else {"messages": [], "note": "the thread is empty"}
+
+
+def _shown(message: Posted, names: dict[str, str]) -> dict[str, Any]:
+    """Return a message for the model. Names stand beside the text, where they would look like its author's words."""
+    text, named = with_ids(message.text, names, "")
+    by, name = "hermes" if message.ours else "bot" if message.bot else "from", names.get(message.user, message.user)
+    shown = {"time": _time(message.ts), by: message.user, "name": name, "text": text}
+    return {**shown, "names": named} if named else shown
 
 
 @tool(effect="write", summary=("Posts a message in a channel.", "在频道中发布消息。"))
@@ -91,16 +88,12 @@ async def _check_place(context: ToolContext, channel: str) -> None:
 
 
 def _channel_id(channel: str) -> str:
-    wanted = channel.strip()
-    if match := _CHANNEL.fullmatch(wanted):
-        return match[1]
-    wanted = wanted.removeprefix("#")
-    if _CHANNEL_ID.fullmatch(wanted):
-        return wanted
+    if (found := channel_id(channel)) is not None:
+        return found
     raise ToolError(
         "bad_channel",
         f"{brief(channel)} is not a channel id.",
-        suggestion="Give the id, which starts with C and is shown after the channel's name; ask the person for it.",
+        suggestion="Give the id, which starts with C and is shown after a # in messages; ask the person for it.",
     )
 
 

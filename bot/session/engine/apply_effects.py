@@ -11,6 +11,7 @@ from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
 from bot.session.machine.events import Event
 from bot.session.machine.transition import transition
+from bot.session.model_call.message_lines import message_line
 from bot.session.model_call.model_request import RequestData
 from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
@@ -73,7 +74,8 @@ class SessionTransaction:
 
     def _append(self, effect: effects.Append) -> None:
         content = effect.content
-        tokens = count(content.get("text") or "") + PER_MESSAGE
+        shown = message_line(content) if effect.role == "user" else content.get("text") or ""
+        tokens = count(shown) + PER_MESSAGE
         tokens += sum(count(f"{c['name']}{c['arguments']}") + 8 for c in content.get("calls") or ())
         # A result belongs to the step that asked, even if a later turn is opening.
         turn, step = self._asked_in.get(content.get("call", ""), (self.session.turn, self.session.step))
@@ -92,7 +94,8 @@ class SessionTransaction:
         thread, requester = self.session.thread, self.session.requester
         person = self.people.person(self.tx, thread.team, requester)
         place = self.people.place(self.tx, thread.team, thread.channel, self.now)
-        question = "\n".join(e["content"].get("text", "") for e in self._entries if e["role"] == "user")
+        asked = [e["content"] for e in self._entries if e["role"] == "user"]
+        question = "\n".join(" ".join([c["text"], *c.get("names", {}).values()]) for c in asked)
         found = recall.recall(self.tx, person, place, question, self.rules.recall_limit, self.now)
         ids = tuple(m.id for m in found)
         if ids:

@@ -17,7 +17,7 @@ from bot.texts import say
 from storage import approvals, deliveries, inbox, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import CallState, InboxRow, Person, Session
-from tools.slack_markup import mentioned_users, readable
+from tools.slack_markup import mentioned_users, with_ids
 
 MAX_NAMED = 40  # people whose names a turn waits for
 
@@ -140,7 +140,8 @@ def _open_successor(work: SessionTransaction, row: InboxRow, partial: str) -> st
     inbox.move(work.tx, session.id, successor.id)
     if text := row.data["rest"]:  # "!new and tell me …": the rest is the first message of the new session
         first = {"user": row.user, "text": text, "ts": row.ts}
-        inbox.put_internal(work.tx, successor, "message", "", {"new": True}, now, addressed=True, **first)
+        data = {"new": True} | {key: row.data[key] for key in ("files", "cut") if key in row.data}
+        inbox.put_internal(work.tx, successor, "message", "", data, now, addressed=True, **first)
     return successor.id
 
 
@@ -216,16 +217,21 @@ def _outcome(work: SessionTransaction, row: InboxRow) -> events.WaitingOutcome:
     return events.WaitingOutcome(row.id, call, number, requester, steps, row.text, quiet)
 
 
+NOTES = {"edit": "edited their earlier message; it now reads", "delete": "deleted an earlier message"}
+
+
 def _content(rules: EngineRules, row: InboxRow, people: dict[str, Person | None], newest: str | None) -> dict[str, Any]:
-    """Return the content of an entry: what the model reads of a message."""
+    """Return the content of an entry: the author's own words, and apart from them everything else."""
+    me = rules.workspace.bot_user
     names = {user: person.name for user, person in people.items() if person is not None}
-    text = readable(row.text, names, me=rules.workspace.bot_user)
-    change = row.data.get("change")
-    if change == "edit":
-        text = f"(edited their earlier message; it now reads:) {text}"
-    elif change == "delete":
-        text = "(deleted an earlier message)"
+    text, named = with_ids(row.text, names, me)
     name = row.data.get("name") or names.get(row.user, row.user)
-    content = {"text": text or "(a message without text)", "user": row.user, "name": name, "ts": row.ts}
+    content: dict[str, Any] = {"text": text, "user": row.user, "name": name, "ts": row.ts}
+    if by := "hermes" if row.user == me else "bot" if row.data.get("bot") else None:
+        content["by"] = by
+    notes = [NOTES[change]] if (change := row.data.get("change")) in NOTES else []
+    notes += [f"cut: the message had {cut} characters"] if (cut := row.data.get("cut")) else []
+    beside = {"notes": notes, "names": named, "files": row.data.get("files"), "quoted": row.data.get("quoted")}
+    content |= {key: value for key, value in beside.items() if value}
     late = newest is not None and row.kind == "message" and float(row.ts) < float(newest)
     return {**content, "late": True} if late else content

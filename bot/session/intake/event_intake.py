@@ -187,6 +187,7 @@ def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace
         else:
             addressed = row.addressed or is_addressed(incoming, workspace.bot_user)
             inbox.replace_text(tx, row.id, incoming.text, addressed=addressed)
+            inbox.replace_data(tx, row.id, {**row.data, "files": [], "cut": 0, **incoming.attached})
         return StoredEvent(row.session)
     if state != "taken" or row.kind == "command":
         return NOTHING
@@ -238,7 +239,7 @@ def _row(session: Session, incoming: Incoming, kind: str, now: float, **values: 
         "access": "granted",
         "state": "refused" if values.get("access") == "refused" else "waiting",
         "turn": None,
-        "data": {},
         "received": now,
         **values,
+        "data": incoming.attached | values.get("data", {}),
     }

@@ -5,6 +5,7 @@ import logging
 from typing import Any
 
 from bot.ports import Chat
+from bot.session.slack_workspace import NOTE_AUTHOR
 from storage import inbox, sessions
 from storage.database import Tx
 from storage.records import Session
@@ -52,4 +53,4 @@ def store_history(tx: Tx, session: Session, posted: tuple[Posted, ...] | None, b
 def _add_note(tx: Tx, session: Session, before: float, text: str, now: float) -> None:
     """Add a note to the model, before the message with the ts `before`."""
     data, ts = {"name": "Slack"}, f"{before - JUST_BEFORE:.6f}"
-    inbox.put_internal(tx, session, "context", "history", data, now, user="slack", text=text, ts=ts)
+    inbox.put_internal(tx, session, "context", "history", data, now, user=NOTE_AUTHOR, text=text, ts=ts)

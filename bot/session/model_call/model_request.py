@@ -13,7 +13,7 @@ from bot.session.machine.effects import AskModel
 from bot.session.machine.events import RESULTS, ModelFailed, Proposed, Replied
 from bot.session.model_call import compaction, prompt_builder, session_fields
 from bot.session.slack_workspace import Workspace
-from bot.session.token_estimate import calibrate, count
+from bot.session.token_estimate import calibrate
 from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.database import Tx
@@ -125,13 +125,13 @@ async def _excluded_approvers(services: Services, calls: tuple[ModelCall, ...]) 
 
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
-    summary = data.context["summary"] or {}
-    fields = session_fields.fields_text(data.context["fields"])
-    system += prompt_builder.conversation_notes(compaction.summary_text(summary), fields)
-    note = prompt_builder.turn_note(data.person, data.place, data.memories, data.turn.started)
-    shortened, direct = int(summary.get("shed", 0)), data.session.kind == "im"
+    summary, turn = data.context["summary"] or {}, data.turn
+    facts = session_fields.said_values(data.context["fields"])
+    earlier = prompt_builder.conversation_lines(compaction.shown_summary(summary), facts)
+    ends = prompt_builder.turn_line(turn.requester, data.person, data.place, data.memories, turn.started)
+    shed, direct = int(summary.get("shed", 0)), data.session.kind == "im"
     return prompt_builder.build_messages(
-        system, data.entries, data.turn.number, note, shortened=shortened, direct=direct
+        system, data.entries, turn.number, ends, earlier=earlier, shed=shed, direct=direct
     )
 
 
@@ -151,7 +151,7 @@ def _record_usage(services: Services, data: RequestData, action: AskModel, reply
 
 def _history_tokens(data: RequestData) -> int:
     """Return the estimated tokens of summary and entries. Entries were counted when they were written."""
-    return count(compaction.summary_text(data.context["summary"])) + sum(e.tokens for e in data.entries)
+    return compaction.summary_tokens(data.context["summary"]) + sum(e.tokens for e in data.entries)
 
 
 async def compact(services: Services, data: RequestData, keep_tokens: float) -> RequestData:

@@ -63,7 +63,7 @@ LISTS = {  # the key of the list in the data, the format of an item, and the tex
     "recall": ("", "{content}", ("I know nothing about that yet.", "这方面我还什么都不知道。")),
     "list_directory": ("entries", "`{name}`", ("There is nothing in the folder yet.", "文件夹是空的。")),
     "search_files": ("matches", "`{path}`: {text}", ("No file mentions that.", "没有文件提到它。")),
-    "read_thread": ("messages", "{author}: {text}", ("This thread is empty.", "这个消息列是空的。")),
+    "read_thread": ("messages", "{name}: {text}", ("This thread is empty.", "这个消息列是空的。")),
 }
 
 

@@ -39,17 +39,15 @@ def parse_request(body: Mapping[str, Any]) -> DemoRequest:
     """Parse the body of a request."""
     messages = [m for m in body["messages"] if isinstance(m, dict)]
     said = next((_text(m) for m in reversed(messages) if m.get("role") == "user"), "")
-    text, _, note = said.rpartition("\n\n<turn>\n") if said.endswith("</turn>") else (said, "", "")
-    lines = note.splitlines()
-    speaker = next((line for line in lines if line.startswith("Speaking: ") and "channel" in line), "")
-    if speaker:  # in channels each message starts with its author
-        text = text.rpartition(f"{speaker.removeprefix('Speaking: ').partition(', in ')[0]}: ")[2]
+    lines = [json_object(line) for line in said.splitlines()]  # each message and the note of the turn is one line
+    words = [str(line.get("text", "")) for line in lines if "from" in line]
+    turn: dict[str, Any] = next((n["turn"] for n in reversed(lines) if isinstance(n.get("turn"), dict)), {})
     last = max((n for n, m in enumerate(messages) if m.get("role") == "assistant"), default=len(messages))
     calls = {call["id"]: call["function"] for m in messages for call in m.get("tool_calls") or ()}
     offered = () if body.get("tool_choice") == "none" else body.get("tools") or ()
     return DemoRequest(
-        text=text.strip(),
-        memories=tuple(line[2:].rpartition(" [")[0] for line in lines if line.startswith("- ")),
+        text=(words[-1] if words else said).strip(),
+        memories=tuple(str(memory["text"]) for memory in turn.get("remember", ())),
         tools=frozenset(tool["function"]["name"] for tool in offered),
         results=tuple(_result(m, calls) for m in messages[last:] if m.get("role") == "tool"),
         is_new_text=bool(messages) and messages[-1].get("role") != "tool",

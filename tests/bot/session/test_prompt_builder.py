@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from bot.ports import ModelReply, ModelRequest, TextSink, Usage
 from bot.session.model_call.compaction import summarize
 from bot.session.model_call.prompt_builder import build_messages, canonical_arguments
 from storage.records import Entry
+from tests.fakes.recording_model import RecordingModel
 
 FOUND = '{"ok": true, "data": [{"content": "seventeen"}]}'
 
@@ -36,27 +36,16 @@ def asked_about() -> list[Entry]:
 
 
 def test_recalled_memories_are_in_the_prompt_of_their_own_turn_only() -> None:
-    assert "seventeen" in str(build_messages("system", looked_up(), 1, ""))
-    assert "seventeen" not in str(build_messages("system", looked_up(), 2, ""))
+    assert "seventeen" in str(build_messages("system", looked_up(), 1, "", direct=False))
+    assert "seventeen" not in str(build_messages("system", looked_up(), 2, "", direct=False))
 
 
 def test_an_outcome_with_memories_is_not_in_the_prompt_of_the_turn_it_joined() -> None:
-    assert "seventeen" in str(build_messages("system", asked_about(), 1, ""))
-    assert "seventeen" not in str(build_messages("system", asked_about(), 2, ""))
+    assert "seventeen" in str(build_messages("system", asked_about(), 1, "", direct=False))
+    assert "seventeen" not in str(build_messages("system", asked_about(), 2, "", direct=False))
 
 
 async def test_a_summary_request_contains_no_recalled_memories() -> None:
-    class RecordingModel:
-        name = "recording"
-        requested = ""
-
-        async def check(self) -> None:
-            """Do nothing."""
-
-        async def ask(self, request: ModelRequest, sink: TextSink | None = None) -> ModelReply:
-            self.requested += str(request.messages)
-            return ModelReply('{"goal": "a badge"}', (), "stop", Usage(), "recording")
-
     model = RecordingModel()
     await summarize(model, None, [*looked_up(), *asked_about()[3:]], None, 1000)
     assert "which badge?" in model.requested

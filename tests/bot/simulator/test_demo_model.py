@@ -14,8 +14,6 @@ from bot.simulator.demo_model.demo_model_server import DemonstrationModel
 from bot.simulator.demo_model.demo_replies import EXAMPLES
 from tests.fakes import model_request_checks
 
-NOTE = "\n\n<turn>\nNow: Sunday, 2026-11-29 21:00 (UTC)\nSpeaking: Ana, in {where}{memories}\n</turn>"
-MEMORY = "\nWhat they asked you to remember (suggestions, newest knowledge wins):\n- {memory} [preference, 2026-11-01]"
 NAMES = (
     "current_time", "read_thread", "post_message", "list_directory", "search_files", "read_file", "write_file",
     "remember", "recall", "forget", "demo_add",
@@ -35,9 +33,10 @@ class Talk:
         self.tools = TOOLS
 
     async def say(self, text: str, where: str = "a direct message", memory: str = "") -> ModelReply:
-        spoken = f"Ana: {text}" if where == "a channel thread" else text
-        note = NOTE.format(where=where, memories=MEMORY.format(memory=memory) if memory else "")
-        self.messages.append({"role": "user", "content": spoken + note})
+        said = {"from": "U0ANA", "name": "Ana", "text": text}
+        turn: dict[str, Any] = {"now": "Sunday, 2026-11-29 21:00 (UTC)", "requester": "U0ANA", "in": where}
+        turn |= {"remember": [{"text": memory, "type": "preference", "said": "2026-11-01"}]} if memory else {}
+        self.messages.append({"role": "user", "content": f"{json.dumps(said)}\n{json.dumps({'turn': turn})}"})
         return await self._ask()
 
     async def result(self, data: Any = None, code: str = "", message: str = "") -> ModelReply:
@@ -116,7 +115,7 @@ RESULTS: list[tuple[str, Any, list[str]]] = [
     ("read a.md", {"text": "x ```y``` z"}, ["````\nx ```y``` z\n````"]),
     ("search for “pie”", {"matches": [{"path": "a.md", "line": 3, "text": "a pie"}]}, ["`a.md`: a pie"]),
     ("search for “pie”", {"matches": []}, ["No file"]),
-    ("this thread", {"messages": [{"author": "Ben", "text": "pie?"}]}, ["Ben: pie?"]),
+    ("this thread", {"messages": [{"from": "U0BEN", "name": "Ben", "text": "pie?"}]}, ["Ben: pie?"]),
     ("what do you know about me", [], ["know nothing"]),
     ("demo_add", 3, ["demo_add", "3"]),
     ("time?", "another format", ["another format"]),

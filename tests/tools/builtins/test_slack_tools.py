@@ -29,12 +29,18 @@ async def test_messages_come_with_their_authors_names(chat: FakeChat) -> None:
     ]
     told = await read_thread.run(context_for(chat=chat), {"limit": 10})
     assert told["messages"] == [
-        {"time": "2023-11-14T22:13+00:00", "author": "Ada", "text": "hi @Ben & @U7"},
-        {"time": "2023-11-14T22:14+00:00", "author": "UB", "by": "Hermes", "text": "hello"},
+        {
+            "time": "2023-11-14T22:13+00:00",
+            "from": "U1",
+            "name": "Ada",
+            "text": "hi @U2 & @U7",
+            "names": {"U2": "@Ben"},
+        },
+        {"time": "2023-11-14T22:14+00:00", "hermes": "UB", "name": "UB", "text": "hello"},
         {
             "time": "2023-11-14T22:15+00:00",
-            "author": "B2",
-            "by": "another bot",
+            "bot": "B2",
+            "name": "B2",
             "text": "@here see the site (https://a.example)",
         },
     ]

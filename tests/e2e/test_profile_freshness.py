@@ -188,4 +188,4 @@ async def test_reading_a_thread_asks_slack_once_for_each_author(slack: SlackWith
     await slack.answer(root, lambda said: len(said) == 2)
     asked = [call.args["user"] for call in slack.sim.calls("users.info")]
     assert sorted(asked) == sorted({*asked})
-    assert all(f'"author": "{name}"' in slack.model.asked[-1].results[0] for name in ("ana", "ben", "cho"))
+    assert all(f'"name": "{name}"' in slack.model.asked[-1].results[0] for name in ("ana", "ben", "cho"))

@@ -26,13 +26,19 @@ _CHINESE_VERBS = {
     "列表": "list", "列出": "list", "搜索": "search", "查找": "search", "添加": "add", "记住": "add",
     "修改": "edit", "编辑": "edit", "忘记": "forget", "删除": "forget", "帮助": "help",
 }  # fmt: skip
-_TYPE_WORDS: dict[MemoryType, str] = {
-    "instruction": r"\b(always|never|from now on|(answer|reply) (me )?in|call me|don'?t ever)\b"
-    "|总是|永远|以后|从现在起|叫我|请用",
-    "preference": r"\bi('d| would)? (really )?(like|prefer|love|hate|dislike|favou?r)\b|\bfavou?rite\b"
-    "|喜欢|讨厌|偏好|更爱|最爱",
-    "identity": r"\bmy name is\b|\bi('m| am) (an?|the|from|in|responsible)\b|\bi (work|live)\b"
-    "|我叫|我姓|我是|我住|我的职位|我负责",
+_TYPE_WORDS: dict[MemoryType, re.Pattern[str]] = {
+    "instruction": re.compile(
+        r"\b(always|never|from now on|(answer|reply) (me )?in|call me|don'?t ever)\b"
+        "|总是|永远|以后|从现在起|叫我|请用"
+    ),
+    "preference": re.compile(
+        r"\bi('d| would)? (really )?(like|prefer|love|hate|dislike|favou?r)\b|\bfavou?rite\b"
+        "|喜欢|讨厌|偏好|更爱|最爱"
+    ),
+    "identity": re.compile(
+        r"\bmy name is\b|\bi('m| am) (an?|the|from|in|responsible)\b|\bi (work|live)\b"
+        "|我叫|我姓|我是|我住|我的职位|我负责"
+    ),
 }
 
 
@@ -82,7 +88,7 @@ def _add(tx: Tx, person: Person, place: Place, content: str, now: float) -> Comm
         return _say(person, "memory.usage.add")
     # The type is guessed, so that a standing fact is used even where no question has its words.
     low = content.casefold()
-    kind: MemoryType = next((kind for kind, pattern in _TYPE_WORDS.items() if re.search(pattern, low)), "fact")
+    kind: MemoryType = next((kind for kind, pattern in _TYPE_WORDS.items() if pattern.search(low)), "fact")
     memory, is_new = memory_actions.remember(tx, person, place, content, now, type=kind)
     text = _with_details("memory.added" if is_new else "memory.already_known", memory, person, now)
     if covers(memory.audience, WORKSPACE):

@@ -56,7 +56,7 @@ def terms(question: str) -> tuple[str, ...]:
 
 def coverage(marked: str, words: tuple[str, ...]) -> float:
     """Return the share of the question's words that were found, from the text with its matches in \\x01…\\x02."""
-    found = set(re.findall("\x01([^\x02]*)\x02", marked))
+    found = set(re.findall("\x01([^\x01\x02]*)\x02", marked))
     return min(1.0, len(found) / len(words)) if words else 0.0
 
 

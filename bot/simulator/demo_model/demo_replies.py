@@ -29,8 +29,8 @@ CHINESE_CITIES = {
 }  # fmt: skip
 FILLER_WORDS = {"in", "now", "right", "please", "the", "today"}
 CHANNEL_ID = re.compile(r"\b[CG][A-Z0-9]{6,}\b", re.ASCII)
-PATH = re.compile(r"[\w/-][\w./-]*\.[a-z]{1,5}\b", re.ASCII)
-QUOTED = re.compile(r"[“\"「](.+)[”\"」]")
+PATH = re.compile(r"[\w/-][\w./-]{0,200}\.[a-z]{1,5}\b", re.ASCII)
+QUOTED = re.compile(r"[“\"「](.{1,1500})[”\"」]")
 LONGEST_QUOTE = 1500  # characters
 LONG_ANSWER = (
     "Here is a longer answer, so that you can watch it arrive piece by piece.\n\n"

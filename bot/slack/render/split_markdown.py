@@ -12,8 +12,8 @@ WAIT = 1_500  # characters; the beginning of a longer unfinished line of code or
 
 # Longer fences and info strings are not recognized: the lines that close and reopen a fence must fit into a message.
 FENCE = re.compile(r"^([ \t]{0,40})(`{3,40}(?=[^`\n]{0,200}$)|~{3,40}(?=[^~\n]{0,200}$))(.*)$")
-RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)+\|?\s*$|^\s*\|\s*:?-+:?\s*\|\s*$")
-RULE_LIMIT = 2_000  # longer lines are not tested, because the pattern would take too long
+RULE = re.compile(r"^\s*(\|\s*)?:?-+:?\s*(\|\s*:?-+:?\s*)+(\|\s*)?$|^\s*\|\s*:?-+:?\s*\|\s*$")
+RULE_LIMIT = 2_000  # a table with a longer rule is text: its header must fit into each message
 MARKS = frozenset({"Mn", "Me", "Mc"})  # the Unicode categories of accents and variation selectors
 WORD_END = re.compile(r"[\s。！？，；：、]")
 

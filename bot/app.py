@@ -41,6 +41,7 @@ from tools.backoff import first_completed
 from tools.retrying_executor import Executor
 from tools.tool_context import ChatError, Clock
 from tools.tool_definition import Tool
+from tools.tool_registration import register_tools
 from tools.tool_registry import Registry
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class Hermes:
         config = self.config
         settings = engine_settings(config)
         self._policy = tool_policy(config)
-        self._registry = Registry((*built_in_tools(), *self._extra_tools), self._policy)
+        own = await self.db.write(register_tools, (*built_in_tools(), *self._extra_tools), self.now())
+        self._registry = Registry(own.tools, self._policy)
         model = OpenAIModel(model_settings(config))
         self._stack.push_async_callback(model.aclose)
         executor = Executor(self._policy, self.now)
@@ -196,8 +198,11 @@ class Hermes:
             await self._hub.start()
             self._stack.push_async_callback(self._hub.close)
 
-    def _offered(self, server: str, tools: list[Tool]) -> None:
-        self._registry.replace(f"mcp:{server}", tools)
+    async def _offered(self, server: str, tools: list[Tool]) -> None:
+        found = await self.db.write(register_tools, tools, self.now())
+        for name in sorted(found.blocked):
+            log.warning("MCP tool blocked: its definition changed", extra={"server": server, "tool": name})
+        self._registry.replace(f"mcp:{server}", found.tools, found.blocked)  # logs each tool that it cannot add
 
     async def _ready(self) -> None:
         if self._hub is not None:

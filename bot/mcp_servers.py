@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ def rules_without_tool(config: Config, tools: Iterable[str], settings: McpSettin
 
 
 def server_hub(
-    settings: McpSettings, on_change: Callable[[str, list[Tool]], None], reserved: Collection[str]
+    settings: McpSettings, on_change: Callable[[str, list[Tool]], Awaitable[None]], reserved: Collection[str]
 ) -> ServerHub | None:
     """Return a hub that is not started yet, or None without servers."""
     if not settings.servers:

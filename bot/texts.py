@@ -114,6 +114,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "此事已有决定，您的点击没有改变任何内容。",
     ),
     "approval.expired": ("The time to decide is over. The tool was not run.", "决定时间已过，工具没有运行。"),
+    "approval.changed": (
+        "This tool has changed since I asked, so I didn't run it. If it is still needed, I'll ask again.",
+        "在我询问之后，这个工具已发生变化，因此没有运行。如仍需要，我会重新询问。",
+    ),
+    "approval.changed_again": (
+        "This tool has changed since then, so I can't run it again. Please choose whether it worked, or skip.",
+        "此后这个工具已发生变化，无法重新运行。请选择它是否已成功，或跳过。",
+    ),
     "approval.not_yours": (
         "You're not one of the people who can decide this. Nothing was changed.",
         "您不在可以决定此事的人员之列。没有任何改变。",
@@ -164,6 +172,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.approved": ("✓ Approved by {who}.", "✓ 已由 {who} 批准。"),
     "card.denied": ("✕ Denied by {who}.", "✕ 已被 {who} 拒绝。"),
     "card.expired": ("Expired. Nobody decided in time, so it was not run.", "已过期。没有人及时决定，因此没有运行。"),
+    "card.changed": (
+        "Not run: since I asked, the tool has changed or was removed.",
+        "未运行：在我询问之后，这个工具已发生变化或被移除。",
+    ),
     "card.withdrawn": ("Withdrawn. It was no longer needed and was not run.", "已撤回。不再需要，没有运行。"),
     "card.ran_again": ("{who} chose to run it again.", "{who} 选择重新运行。"),
     "card.did_work": ("✓ {who} confirmed that it worked.", "✓ {who} 确认已成功。"),
@@ -181,6 +193,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "tool.effect.danger": ("risky", "有风险"),
     "tool.decision.allow": ("runs without asking", "直接运行"),
     "tool.decision.ask": ("asks first", "先征得同意"),
+    "tool.decision.blocked": ("blocked: its definition changed", "已停用：其定义已变化"),
     "tool.decision.deny": ("not allowed", "不允许"),
     # --- commands
     "command.help": (

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, or_, select, update
 
 from storage.database import Tx
+from storage.known_tools import identity_columns, identity_of
 from storage.records import Approval, ApprovalRule, Thread
 from storage.sqlite import upsert
 from storage.tables import approvals, votes
@@ -27,6 +28,7 @@ def add(tx: Tx, approval: Approval) -> None:
         "status": "open",
         "channel": approval.thread.channel,
         "root": approval.thread.root,
+        **identity_columns(approval.identity),
     }
     tx.execute(_ADD, row)
 
@@ -53,6 +55,12 @@ def settle(tx: Tx, approval: str, status: str, now: float) -> bool:
     """Set the final status of an open approval. Return False if it has one already."""
     this = (approvals.c.id == approval, approvals.c.status == "open")
     return tx.execute(update(approvals).where(*this).values(status=status, settled=now)).rowcount == 1
+
+
+def mark_changed(tx: Tx, call: str) -> bool:
+    """Record that a call was permitted and then not made, because its tool changed. Return False without such a one."""
+    permitted = (approvals.c.call == call, approvals.c.status.in_(("approved", "run_again")))
+    return tx.execute(update(approvals).where(*permitted).values(status="changed")).rowcount > 0
 
 
 def open_of_call(tx: Tx, call: str, team: str) -> Approval | None:
@@ -103,4 +111,5 @@ def _approval(tx: Tx, row: Any, team: str) -> Approval:
         message_ts=row.message_ts,
         decided_by=tuple(user for user, verdict in cast if verdict == row.status),
         votes=tuple(user for user, verdict in cast if verdict == "approved"),
+        identity=identity_of(row),
     )

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, update
 
 from storage.database import Tx
+from storage.known_tools import identity_columns, identity_of
 from storage.records import CallState, ToolCall
 from storage.tables import attempts, tool_calls
 
@@ -34,7 +35,8 @@ def add(tx: Tx, call: ToolCall, now: float) -> None:
     """Add a call and, if it is `running`, its first attempt, which is dispatched after the commit."""
     running = call.state is CallState.RUNNING
     row = {name: getattr(call, name) for name in _SAME}
-    tx.execute(_ADD, {**row, "state": call.state, "attempt": int(running), "created": now, "updated": now})
+    row |= {"state": call.state, "attempt": int(running), "created": now, "updated": now}
+    tx.execute(_ADD, row | identity_columns(call.identity))
     if running:
         _add_attempt(tx, call.id, 1, now)
 
@@ -88,4 +90,5 @@ def _call(row: Any) -> ToolCall:
         state=CallState(row.state),
         attempt=row.attempt,
         full_result=row.full_result,
+        identity=identity_of(row),
     )

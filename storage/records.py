@@ -189,8 +189,31 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolIdentity:
+    """Which tool it is, whatever name the model sees: its source, its own name there, a hash of its definition."""
+
+    source: str  # "built-in" or "mcp:<server>"
+    own_name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTool:
+    """A tool that was offered at least once. `name` is the one that the model sees; it never changes hands.
+
+    `definition` is the accepted one. A changed one blocks the tool until a person accepts it.
+    """
+
+    identity: ToolIdentity
+    name: str
+    definition: dict[str, Any]
+    changed: ToolIdentity | None = None
+    changed_definition: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call as the ledger records it."""
+    """A tool call as the ledger records it. `name` is the one that the model sees."""
 
     id: str
     session: str
@@ -211,6 +234,7 @@ class ToolCall:
     result: str = ""  # what the model sees, cut to the limit
     full_result: str | None = None  # set when `result` was cut
     repaired: bool = False
+    identity: ToolIdentity | None = None  # None: unknown tool, or recorded by an earlier version
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +260,14 @@ class Approval:
     arguments_hash: str
     requester: str
     rule: ApprovalRule
-    status: Literal["open", "approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped"]
+    status: Literal["open", "approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped", "changed"]
     thread: Thread
     message_ts: str | None
     created: float
     expires: float
     decided_by: tuple[str, ...] = ()
     votes: tuple[str, ...] = ()
+    identity: ToolIdentity | None = None  # None: recorded by an earlier version
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,12 @@ def _partial_index(name: str, column: Column[Any], where: ColumnElement[bool]) -
     Index(name, column, sqlite_where=where, postgresql_where=where)
 
 
+def _identity() -> list[Column[Any]]:
+    """Return the columns of a ToolIdentity; empty in rows of an earlier version."""
+    names = ("tool_source", "tool_own_name", "tool_fingerprint")
+    return [Column(name, String, nullable=False, server_default="") for name in names]
+
+
 sessions = Table(
     "sessions",
     metadata,
@@ -111,6 +117,7 @@ tool_calls = Table(
     *_required(repaired=Boolean, key=String, requester=String, attempt=Integer, result=Text),
     Column("full_result", Text),
     *_required(created=Float, updated=Float),
+    *_identity(),
 )
 Index("ix_tool_calls_session", tool_calls.c.session, tool_calls.c.name)
 _partial_index("ix_tool_calls_running", tool_calls.c.session, tool_calls.c.state == "running")
@@ -137,10 +144,24 @@ approvals = Table(
     Column("shown_status", String),  # the status that the card in Slack shows
     *_required(created=Float, expires=Float),
     Column("settled", Float),
+    *_identity(),
 )
 Index("ix_approvals_status", approvals.c.status)
 Index("ix_approvals_session", approvals.c.session)
 Index("ix_approvals_call", approvals.c.call)
+
+# Every tool that was ever offered. Its name is never given to another one.
+known_tools = Table(
+    "known_tools",
+    metadata,
+    Column("source", String, primary_key=True),
+    Column("own_name", String, primary_key=True),
+    Column("name", String, nullable=False, unique=True),  # that the model sees
+    *_required(fingerprint=String, definition=JSON),  # as accepted
+    Column("changed_fingerprint", String),  # of the definition that waits for a person's decision
+    Column("changed_definition", JSON(none_as_null=True)),
+    *_required(created=Float, updated=Float),
+)
 
 votes = Table(
     "votes",

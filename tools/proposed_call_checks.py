@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from storage.records import ApprovalRule, Decision, Effect, ToolCall
+from storage.records import ApprovalRule, Decision, Effect, ToolCall, ToolIdentity
 from tools.call_outcome import failed
 from tools.lenient_json import ArgumentsError
 from tools.text_cleanup import brief, storable
 from tools.tool_context import ModelCall
 from tools.tool_definition import Tool
+from tools.tool_identity import identity_of, is_same
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 
+TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
 RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
 
 
@@ -39,6 +41,7 @@ class ReviewedCall:
     invalid: bool = False  # the refusal is about the arguments: the model may correct them
     rule: ApprovalRule | None = None
     raw_arguments: str = ""  # as the model wrote them, if they could not be parsed
+    identity: ToolIdentity | None = None  # of the tool, None if it is unknown
 
 
 def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
@@ -54,13 +57,21 @@ def review(
     requester: str,
     unresolved: Collection[str] = (),
     excluded: Collection[str] = (),
+    offered: Mapping[str, ToolIdentity] | None = None,
 ) -> tuple[ReviewedCall, ...]:
     """Review the calls of one model reply, in their order.
 
     `unresolved`: hashes of the session's calls with an unknown outcome; an identical call needs an approval.
-    `excluded`: people whose approval does not count.
+    `excluded`: people whose approval does not count. `offered`: the tools as the model saw them.
     """
-    return tuple(_review(registry, policy, call, requester, unresolved, excluded) for call in calls)
+    offered = registry.identities() if offered is None else offered
+    return tuple(_review(registry, policy, call, requester, unresolved, excluded, offered) for call in calls)
+
+
+def is_changed(registry: Registry, call: ToolCall) -> bool:
+    """Return True if the tool of a stored call is known and is not the one that the call was proposed for."""
+    now = registry.identities().get(call.name)
+    return registry.blocked(call.name) is not None or (now is not None and not is_same(call.identity, now))
 
 
 def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> str | None:
@@ -68,6 +79,8 @@ def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> st
 
     A call that needed no approval when it was reviewed, but needs one now, is refused too.
     """
+    if is_changed(registry, call):
+        return _changed(registry, call.name)
     tool = registry.get(call.name)
     if tool is None:
         return _unknown_tool(registry, call.name)
@@ -90,8 +103,12 @@ def _review(
     requester: str,
     unresolved: Collection[str],
     excluded: Collection[str],
+    offered: Mapping[str, ToolIdentity],
 ) -> ReviewedCall:
-    tool = registry.get(call.name)
+    tool, identity = registry.get(call.name), registry.identities().get(call.name)
+    blocked = registry.blocked(call.name)
+    if blocked is not None or identity != offered.get(call.name, identity):
+        return _refused(call, brief(call.name, 64), _changed(registry, call.name), blocked)
     if tool is None:
         return _refused(call, brief(call.name, 64), _unknown_tool(registry, call.name))
     try:
@@ -99,7 +116,7 @@ def _review(
         if problem := _own_check(tool, parsed.arguments):
             raise ArgumentsError(problem)
     except ArgumentsError as error:
-        return _refused(call, tool.name, _bad_arguments(str(error)), tool)
+        return _refused(call, tool.name, _bad_arguments(str(error)), tool, invalid=True)
     digest = arguments_hash(tool.name, parsed.arguments)
     again = digest in unresolved
     ruling = policy.decide(tool, requester, repaired=parsed.repaired, unresolved=again, excluded=excluded)
@@ -114,11 +131,14 @@ def _review(
         repaired=parsed.repaired,
         refusal=failed("denied_by_policy", ruling.reason) if ruling.decision == "deny" else None,
         rule=ruling.rule,
+        identity=identity,
     )
 
 
-def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None) -> ReviewedCall:
-    """Return a call that will not run: its tool is unknown, or (with `tool`) its arguments are wrong."""
+def _refused(
+    call: ModelCall, name: str, refusal: str, tool: Tool | None = None, *, invalid: bool = False
+) -> ReviewedCall:
+    """Return a call that will not run: its tool is unknown or has changed, or (`invalid`) its arguments are wrong."""
     return ReviewedCall(
         provider_id=call.id,
         name=name,
@@ -128,8 +148,9 @@ def _refused(call: ModelCall, name: str, refusal: str, tool: Tool | None = None)
         decision="deny",
         repeatable=tool.repeatable if tool else False,
         refusal=refusal,
-        invalid=tool is not None,
+        invalid=invalid,
         raw_arguments=storable(call.arguments[:RAW_KEPT]),
+        identity=identity_of(tool) if tool else None,
     )
 
 
@@ -140,6 +161,18 @@ def _own_check(tool: Tool, arguments: dict[str, Any]) -> str | None:
 def _bad_arguments(problem: str) -> str:
     suggestion = "Correct the arguments and call the tool again."
     return failed("bad_arguments", storable(problem), suggestion=suggestion, retryable=True)
+
+
+def _changed(registry: Registry, name: str) -> str:
+    """Return the refusal of a call to a tool that is not the one it was proposed for."""
+    message = f"The tool {brief(name, 64)!r} changed since it was offered. The call was not made."
+    if registry.blocked(name) is None:
+        return failed(TOOL_CHANGED, message, suggestion="Read its definition again, then call it again if it fits.")
+    return failed(
+        TOOL_CHANGED,
+        f"{message} It is blocked until a person accepts its new definition; a card shows them what changed.",
+        suggestion="Say so. Do not call it again before a person says that they accepted it.",
+    )
 
 
 def _unknown_tool(registry: Registry, name: str) -> str:

@@ -1,7 +1,7 @@
 """The definition of a tool, and the error that a tool raises."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ class Tool:
     `check(arguments)` returns what is wrong with arguments that fit the schema (rules that JSON Schema cannot express),
     or None. `default_decision` replaces the decision that follows from `effect` when the configuration has none; give
     the reason beside it. `summary`: one line for people, in English and Chinese; the default is the first line of
-    `description`.
+    `description`. `name` is for the model, `own_name` the name at its source if it differs. `definition`: as its source
+    wrote it; None: these fields.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Tool:
     check: Callable[[dict[str, Any]], str | None] | None = None
     default_decision: Decision | None = None
     summary: tuple[str, str] | None = None
+    own_name: str = ""
+    definition: Mapping[str, Any] | None = None
 
     @property
     def repeatable(self) -> bool:

@@ -204,4 +204,5 @@ def _eventually(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
 
 
 def _is_card(message: VisibleMessage) -> bool:
-    return re.match(r"(deploy|label|forget|post_message|shop_echo|write_file)[:\uff1a]", message.fallback) is not None
+    tools = r"(deploy|label|forget|post_message|write_file|(?:shop|bank|a_b)_\w+)[:\uff1a]"
+    return re.match(tools, message.fallback) is not None

@@ -77,7 +77,7 @@ async def mcp_test_hub(servers: dict[str, Any], timing: ConnectionTiming = QUICK
     offered_by: dict[str, list[Tool]] = {}
     made: McpTestHub
 
-    def on_change(server: str, tools: list[Tool]) -> None:
+    async def on_change(server: str, tools: list[Tool]) -> None:
         offered_by[server] = tools
         made.changes.append(server)
         made.tools = {tool.name: tool for offered in offered_by.values() for tool in offered}

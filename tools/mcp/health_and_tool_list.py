@@ -51,7 +51,7 @@ class ConnectionMonitor:
         self,
         client: Client,
         timing: ConnectionTiming,
-        on_list: Callable[[list[t.Tool]], None],
+        on_list: Callable[[list[t.Tool]], Awaitable[None]],
         is_busy: Callable[[], bool],
         changed: asyncio.Event,
     ) -> None:
@@ -91,7 +91,7 @@ class ConnectionMonitor:
         async with asyncio.timeout(timeout_s):
             tools = await list_all(self._client)
         self._listed = True
-        self._on_list(tools)
+        await self._on_list(tools)
 
     async def _listen(self) -> None:
         """Subscribe to changes, as revision 2026-07-28 requires; earlier revisions notify the message handler."""

@@ -28,7 +28,11 @@ async def check_servers(settings: McpSettings, server: str | None = None) -> lis
     tools: dict[str, list[Tool]] = {}
     # Keep the other servers, disabled, so that tools get the same names as in the bot.
     servers = tuple(s if s in chosen else replace(s, disabled=True) for s in settings.servers)
-    hub = ServerHub(McpSettings(servers), tools.__setitem__)
+
+    async def offered(name: str, listed: list[Tool]) -> None:
+        tools[name] = listed
+
+    hub = ServerHub(McpSettings(servers), offered)
     await hub.start()
     try:
         # Connecting and listing have a time limit each.

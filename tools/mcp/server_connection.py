@@ -32,15 +32,15 @@ CLIENT = t.Implementation(name="hermes", version="1")
 class ServerConnection:
     """Connects in its own task, because the SDK's client must be entered and exited in the same task.
 
-    `on_tools` is called when the offered tools change. The tools of a server that is down stay offered, so that the
-    prompt does not change, and a call returns the reason why it cannot run.
+    `on_tools` is called when the offered tools change; False: they could not be used. The tools of a server that is
+    down stay offered, so that the prompt does not change, and a call returns the reason why it cannot run.
     """
 
     def __init__(
         self,
         server: ServerSettings,
         reader: ServerTools,
-        on_tools: Callable[[OfferedTools], None],
+        on_tools: Callable[[OfferedTools], Awaitable[bool]],
         timing: ConnectionTiming,
         opener: TransportOpener = open_transport,
     ) -> None:
@@ -49,6 +49,7 @@ class ServerConnection:
         self.error: str | None = None
         self.protocol: str | None = None
         self.offered = OfferedTools()
+        self._registered: dict[str, str] | None = None  # fingerprints of the tools that `on_tools` took
         self.settled = asyncio.Event()  # the first attempt succeeded or failed
         self._reader = reader
         self._on_tools = on_tools
@@ -231,21 +232,24 @@ class ServerConnection:
         if limit is not None and not limit.expired():
             limit.reschedule(None)
 
-    def _set_ready(self, client: Client, listed: list[t.Tool]) -> None:
+    async def _set_ready(self, client: Client, listed: list[t.Tool]) -> None:
         """Use the tools that the server listed; its first list makes it ready."""
         if self._broken.is_set() or self._stop.is_set():
             return
         about = {"server": self.server.name}
+        # From here on no call of an earlier definition is sent.
         before, self.offered = self.offered, self._reader.read(listed, self.call)
+        for reason in set(self.offered.withheld) - set(before.withheld):
+            log.warning("MCP tool not offered", extra={**about, "reason": reason})
+        if self._registered != (now := self.offered.fingerprints) and await self._on_tools(self.offered):
+            self._registered = now  # if that failed, it is tried again with the next list
+        if self._broken.is_set() or self._stop.is_set():
+            return
         if self._client is None:
             self._client, self.state, self.error = client, "ready", None
             self.protocol = client.protocol_version
             self._ready_since = self._timing.clock()
             log.info("MCP server ready", extra={**about, "tools": len(self.offered.tools)})
-        for reason in set(self.offered.withheld) - set(before.withheld):
-            log.warning("MCP tool not offered", extra={**about, "reason": reason})
-        if before.fingerprints != self.offered.fingerprints:
-            self._on_tools(self.offered)
         self._ready.set()
         self.settled.set()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,7 +45,7 @@ class ServerHub:
     def __init__(
         self,
         settings: McpSettings,
-        on_change: Callable[[str, list[Tool]], None],
+        on_change: Callable[[str, list[Tool]], Awaitable[None]],
         *,
         reserved: Collection[str] = (),
         timing: ConnectionTiming | None = None,
@@ -105,11 +105,13 @@ class ServerHub:
     def _connection(self, server: ServerSettings) -> ServerConnection:
         others = [other.name for other in self._servers if other.name != server.name]
 
-        def on_tools(offered: OfferedTools) -> None:
+        async def on_tools(offered: OfferedTools) -> bool:
             try:
-                self._on_change(server.name, list(offered.tools))
+                await self._on_change(server.name, list(offered.tools))
             except Exception:
                 log.exception("new MCP tools not registered", extra={"server": server.name})
+                return False
+            return True
 
         reader = ServerTools(server, others, self._reserved)
         return ServerConnection(server, reader, on_tools, self._timing, self._opener)

@@ -1,4 +1,4 @@
-"""Which of a server's tools are offered, with which name and effect; a tool whose definition changes is quarantined."""
+"""Which of a server's tools are offered, with which effect, and the names that they should get."""
 
 import json
 import re
@@ -14,10 +14,12 @@ from storage.records import Effect
 from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.mcp_settings import ServerSettings
 from tools.tool_definition import Tool
+from tools.tool_identity import fingerprint
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 MAX_SCHEMA_CHARS = 65_536
+DEFINITION = ("title", "description", "inputSchema", "outputSchema", "annotations")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
 CallTool = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
@@ -34,43 +36,29 @@ class OfferedTools:
 
 
 class ServerTools:
-    """Reads a server's tool lists, and stores the first definition of each tool while this process runs.
-
-    A tool whose definition changes is in quarantine until the first definition is back or the process restarts: a
-    server must not silently replace a tool that people trust.
-    """
+    """Reads a server's tool lists. `others`: the other servers, `reserved`: names of built-in tools."""
 
     def __init__(self, server: ServerSettings, others: Collection[str], reserved: Collection[str]) -> None:
         self._server = server
         self._others = others
         self._reserved = reserved
         self._redactor = Redactor(server.secrets)
-        self._first: dict[str, str] = {}
 
     def read(self, listed: Sequence[t.Tool], call: CallTool) -> OfferedTools:
         """Return the tools to offer from a complete list."""
         unique = {tool.name: tool for tool in listed if self._server.offers(tool.name)}
         names = tool_names(self._server.name, unique, self._others, self._reserved)
         tools, fingerprints, withheld = [], {}, []
-        for tool in unique.values():
-            digest = fingerprint(tool)
-            if reason := self._reason_to_withhold(tool, digest):
-                withheld.append(f"{self._redactor.text(tool.name)}: {reason}")
-            else:
-                fingerprints[tool.name] = digest
-                tools.append(self._tool(tool, names[tool.name], digest, call))
+        for listed_tool in unique.values():
+            if reason := _reason_to_withhold(listed_tool):
+                withheld.append(f"{self._redactor.text(listed_tool.name)}: {reason}")
+                continue
+            definition = self._redactor.data(definition_of(listed_tool))
+            fingerprints[listed_tool.name] = digest = fingerprint(definition)
+            tools.append(self._tool(listed_tool, names[listed_tool.name], definition, digest, call))
         return OfferedTools(tuple(sorted(tools, key=lambda tool: tool.name)), fingerprints, tuple(withheld))
 
-    def _reason_to_withhold(self, tool: t.Tool, digest: str) -> str | None:
-        if self._first.setdefault(tool.name, digest) != digest:
-            return "its definition changed since Hermes started, so it is in quarantine; review it and restart"
-        if tool.input_schema.get("type", "object") != "object":
-            return "its arguments are not an object"
-        if len(json.dumps(tool.input_schema)) > MAX_SCHEMA_CHARS:
-            return f"its schema is longer than {MAX_SCHEMA_CHARS} characters"
-        return None
-
-    def _tool(self, tool: t.Tool, name: str, digest: str, call: CallTool) -> Tool:
+    def _tool(self, tool: t.Tool, name: str, definition: dict[str, Any], digest: str, call: CallTool) -> Tool:
         async def run(_context: object, arguments: dict[str, Any]) -> Any:
             return await call(tool.name, digest, arguments)
 
@@ -85,7 +73,17 @@ class ServerTools:
             idempotent=bool(hints.idempotent_hint),
             timeout_s=self._server.timeout_s,
             source=f"mcp:{self._server.name}",
+            own_name=tool.name,
+            definition=definition,
         )
+
+
+def _reason_to_withhold(tool: t.Tool) -> str | None:
+    if tool.input_schema.get("type", "object") != "object":
+        return "its arguments are not an object"
+    if len(json.dumps(tool.input_schema)) > MAX_SCHEMA_CHARS:
+        return f"its schema is longer than {MAX_SCHEMA_CHARS} characters"
+    return None
 
 
 def effect_of(hints: t.ToolAnnotations) -> Effect:
@@ -99,10 +97,10 @@ def effect_of(hints: t.ToolAnnotations) -> Effect:
     return "write" if hints.destructive_hint is False else "danger"
 
 
-def fingerprint(tool: t.Tool) -> str:
-    """Return a hash of a tool's definition without icons and `_meta`, which do not affect how it is used."""
-    definition = tool.model_dump(mode="json", exclude={"icons", "meta"}, exclude_none=True)
-    return sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
+def definition_of(tool: t.Tool) -> dict[str, Any]:
+    """Return what a tool says about itself, as listed. Icons and `_meta` do not affect how it is used."""
+    said = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {key: said[key] for key in DEFINITION if key in said}
 
 
 def visible_description(text: str) -> str:
@@ -121,7 +119,7 @@ def tool_names(server: str, tools: Iterable[str], others: Collection[str], reser
 
     A name ends with a hash of server and tool if it is too long, is taken by another tool of the server, is `reserved`
     (the built-in tools), or could also belong to one of the `others` (servers `a` and `a_b`). Names do not depend on
-    which server answers first, so that a stored approval never applies to another tool.
+    which server answers first. They are proposals: `register_tools` gives no name away that another tool has had.
     """
     named: dict[str, str] = {}
     taken: set[str] = set()

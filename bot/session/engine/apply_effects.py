@@ -20,6 +20,7 @@ from bot.texts import say
 from storage import approvals, deliveries, inbox, journal, ledger, memories, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Approval, ApprovalRule, Session, ToolCall, Turn
+from tools.proposed_call_checks import TOOL_CHANGED
 
 
 @dataclass(slots=True)
@@ -121,6 +122,8 @@ class SessionTransaction:
     def _set_call(self, effect: effects.SetCall) -> None:
         call, result, full, now = effect.call, effect.result, effect.full_result, self.now
         ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
+        if effect.error == TOOL_CHANGED and approvals.mark_changed(self.tx, call):
+            self.result.cards_changed = True
 
     def _close_approval(self, effect: effects.CloseApproval) -> None:
         if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):
@@ -172,6 +175,7 @@ class SessionTransaction:
             requester=session.requester,
             result=effect.result,
             repaired=review.repaired,
+            identity=review.identity,
         )
         ledger.add(self.tx, row, self.now)
 
@@ -195,6 +199,7 @@ class SessionTransaction:
             message_ts=None,
             created=now,
             expires=now + rule.expires_seconds,
+            identity=call.identity,
         )
         approvals.add(self.tx, approval)
 

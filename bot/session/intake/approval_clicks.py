@@ -6,9 +6,10 @@ from bot.ports import Click
 from bot.session.engine.actor_pool import Runner
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
-from storage import approvals, inbox, journal, ledger, sessions
+from storage import approvals, inbox, journal, known_tools, ledger, sessions
 from storage.database import Database, Tx
 from storage.records import Approval, ApprovalRule
+from tools.tool_identity import is_same
 from tools.tool_policy import Policy, may_decide, tally
 
 CardButton = Literal["approve", "deny", "run_again", "worked", "skip"]
@@ -61,11 +62,22 @@ def record_click(
     if found.kind == "approval" and workspace.now() >= found.expires:
         settle(tx, found, "expired", (), workspace.now())
         return ClickResult("approval.expired", found.session)
+    if button in ("approve", "run_again") and _tool_changed(tx, found):
+        if found.kind == "unknown":  # it still has to be said whether the earlier attempt took effect
+            return ClickResult("approval.changed_again")
+        settle(tx, found, "changed", (), workspace.now())
+        return ClickResult("approval.changed", found.session)
     rule = policy.current(found.rule, found.tool, found.requester)
     if (refusal := _refusal(tx, workspace, rule, found, user, button)) is not None:
         _journal(tx, found, user, "click_refused", button, workspace.now())
         return ClickResult(refusal)
     return _count(tx, workspace, rule, found, user, button)
+
+
+def _tool_changed(tx: Tx, found: Approval) -> bool:
+    """Return True if the tool is not the one that the card is about. The call checks it again when it runs."""
+    known = known_tools.by_name(tx, found.tool)
+    return known is not None and (known.changed is not None or not is_same(found.identity, known.identity))
 
 
 def _refusal(

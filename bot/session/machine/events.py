@@ -76,7 +76,7 @@ class ToolFinished:
     outcome: CallOutcome
 
 
-Verdict = Literal["approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped"]
+Verdict = Literal["approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,11 @@ RESULTS: dict[str, str] = {
     ),
     "expired": failed("expired", "Nobody decided in time; this is not a denial.", suggestion="Offer to ask again."),
     "withdrawn": failed("withdrawn", "The call was withdrawn before anyone decided; it did not run."),
+    "changed": failed(
+        "tool_changed",
+        "The tool changed after this call was proposed, so it did not run, whatever a person decides.",
+        suggestion="Read its definition again, then propose the call again if it still fits.",
+    ),
     "worked": ok("A person confirmed that the call had its effect. Its own result is not known."),
     "skipped": failed("unknown", "It is not known whether the call had its effect; a person skipped the question."),
     "unanswered": failed("unknown", "It is not known whether the call had its effect, and nobody answered in time."),

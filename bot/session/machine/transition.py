@@ -235,6 +235,7 @@ VERDICT_STATES: dict[events.Verdict, CallState] = {
     "denied": CallState.DENIED,
     "expired": CallState.EXPIRED,
     "withdrawn": CallState.WITHDRAWN,
+    "changed": CallState.WITHDRAWN,
     "worked": CallState.SUCCEEDED,
     "skipped": CallState.UNKNOWN,
 }
@@ -243,7 +244,7 @@ VERDICT_STATES: dict[events.Verdict, CallState] = {
 ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
 LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
 VERDICTS = {
-    CallState.AWAITING_APPROVAL: {"approved", "denied", "expired", "withdrawn"},
+    CallState.AWAITING_APPROVAL: {"approved", "denied", "expired", "withdrawn", "changed"},
     CallState.UNKNOWN: {"run_again", "worked", "skipped", "expired"},
 }
 

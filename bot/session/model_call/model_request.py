@@ -94,7 +94,7 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
     turn, step, is_last = action.turn, action.step, action.number >= services.settings.max_steps
     started = services.now()
     system = prompt_builder.system_prompt(services.settings.system_prompt, services.missing())
-    tools = services.registry.schemas()
+    tools, offered = services.registry.schemas(), services.registry.identities()
     request = ModelRequest(_messages(system, data), tools, tool_choice="none" if is_last and tools else "auto")
     reply = await services.model.ask(request, sink)
     estimated = services.tokens.prefix(system, tools) + _history_tokens(data)
@@ -111,7 +111,7 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
         return ModelFailed(turn, step, "stuck", reply.text)
     excluded = await _excluded_approvers(services, reply.calls)
     requester, unknown = data.turn.requester, data.unknown_calls
-    reviewed = review(services.registry, services.policy, reply.calls, requester, unknown, excluded)
+    reviewed = review(services.registry, services.policy, reply.calls, requester, unknown, excluded, offered)
     for call in reviewed:
         services.metrics.arguments("invalid" if call.invalid else "repaired" if call.repaired else "valid")
     return Replied(turn, step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))

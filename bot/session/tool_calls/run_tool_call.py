@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.ports import TaskStatus
 from bot.session.engine_services import Services
@@ -15,7 +15,7 @@ from storage.database import StorageError, Tx
 from storage.records import CallState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
 from tools.call_outcome import UNKNOWN, CallOutcome, failed
-from tools.proposed_call_checks import refusal_before_run
+from tools.proposed_call_checks import TOOL_CHANGED, is_changed, refusal_before_run
 from tools.tool_context import ToolContext
 from tools.tool_definition import Tool
 
@@ -54,7 +54,10 @@ async def run_tool_call(
     started = services.now()
     tool = await _find_tool(services, prepared.call.name, cancel)
     refusal = refusal_before_run(services.registry, services.policy, prepared.call)
-    if tool is None and services.missing():
+    is_gone = tool is None and not services.missing()
+    if is_gone or is_changed(services.registry, prepared.call):
+        return ToolFinished(action.call, action.attempt, changed_outcome(prepared.call, refusal or ""))
+    if tool is None:
         refusal = unavailable_result(prepared.call)
     if tool is None or refusal is not None:
         return ToolFinished(action.call, action.attempt, not_run(prepared.call, refusal or "", "refused"))
@@ -92,7 +95,7 @@ def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
 async def _find_tool(services: Services, name: str, cancel: asyncio.Event) -> Tool | None:
     """Return a tool, waiting for its server: after a restart it may still be connecting."""
     for _ in range(CONNECT_TRIES):
-        if (tool := services.registry.get(name)) is not None or cancel.is_set():
+        if (tool := services.registry.get(name)) is not None or services.registry.blocked(name) or cancel.is_set():
             return tool
         await first_completed(services.ready(), cancel.wait())
     return services.registry.get(name)
@@ -110,6 +113,13 @@ def not_run(call: ToolCall, result: str, error: str) -> CallOutcome:
     if call.repeatable and call.attempt > 1 and call.effect != "read":
         return UNKNOWN
     return CallOutcome(CallState.FAILED, result, error=error)
+
+
+def changed_outcome(call: ToolCall, refusal: str) -> CallOutcome:
+    """Return the outcome of a call whose tool changed or is gone. What an earlier attempt did stays unknown."""
+    if call.attempt > 1 and call.effect != "read":
+        return replace(UNKNOWN, error=TOOL_CHANGED)
+    return CallOutcome(CallState.FAILED, refusal, error=TOOL_CHANGED)
 
 
 def internal_failure(call: ToolCall, error: Exception) -> CallOutcome:

@@ -25,9 +25,10 @@ HEAD, TAIL = 5_000, 2_500  # characters that are shown of longer arguments
 BUTTON_LIMIT = 75
 FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 OUTCOMES = {  # the text of each status, by the kind of the approval
-    "approval": {"approved": "approved", "denied": "denied", "expired": "expired", "withdrawn": "withdrawn"},
+    "approval": {"approved": "approved", "denied": "denied", "expired": "expired", "withdrawn": "withdrawn",
+                 "changed": "changed"},
     "unknown": {"run_again": "ran_again", "worked": "did_work", "skipped": "skipped", "expired": "unknown_expired",
-                "withdrawn": "unknown_withdrawn"},
+                "withdrawn": "unknown_withdrawn", "changed": "changed"},
 }  # fmt: skip
 
 

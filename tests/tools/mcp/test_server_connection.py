@@ -158,7 +158,9 @@ async def test_an_ended_and_a_silent_server_delay_no_other() -> None:
 
 
 async def test_a_turn_continues_without_a_server_that_is_still_connecting() -> None:
-    hub = ServerHub(load_settings({"t": minimal_server("mute", connect_timeout_s=60)}, {}), lambda server, tools: None)
+    async def ignore(server: str, tools: list[Tool]) -> None: ...
+
+    hub = ServerHub(load_settings({"t": minimal_server("mute", connect_timeout_s=60)}, {}), ignore)
     await hub.start()
     try:
         await hub.ready(0.05)
@@ -170,7 +172,7 @@ async def test_a_turn_continues_without_a_server_that_is_still_connecting() -> N
 
 
 async def test_an_error_in_on_change_does_not_harm_the_connection(caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(server: str, tools: list[Tool]) -> None:
+    async def refuse(server: str, tools: list[Tool]) -> None:
         raise RuntimeError("the registry is full")
 
     hub = ServerHub(load_settings({"t": minimal_server("ok")}, {}), refuse, timing=QUICK)

@@ -56,7 +56,7 @@ ENDS = {
 }
 NEWS = {CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED}
 QUESTION = {
-    "approval": ("approved", "denied", "expired", "withdrawn"),
+    "approval": ("approved", "denied", "expired", "withdrawn", "changed"),
     "unknown": ("run_again", "worked", "skipped", "expired"),
 }
 

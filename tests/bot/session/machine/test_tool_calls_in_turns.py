@@ -143,13 +143,18 @@ def test_a_denial_with_another_card_open_leaves_the_step_parked() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "ends"),
-    [("denied", CallState.DENIED), ("expired", CallState.EXPIRED), ("withdrawn", CallState.WITHDRAWN)],
+    [
+        ("denied", CallState.DENIED),
+        ("expired", CallState.EXPIRED),
+        ("withdrawn", CallState.WITHDRAWN),
+        ("changed", CallState.WITHDRAWN),
+    ],
 )
 def test_the_last_verdict_resumes_the_step_with_true_results(verdict, ends) -> None:
     session, effects = transition(parked("a"), Decided("a", verdict))
     assert kinds(effects) == ["ResumeTurn", "SetCall", "Append", "TakeInbox"]
     assert of(effects, SetCall)[0].state is ends
-    assert json.loads(entries(effects)[0][1])["error"]["code"] == verdict
+    assert json.loads(entries(effects)[0][1])["error"]["code"] in (verdict, f"tool_{verdict}")
     session, effects = taken(session, said(2))
     assert kinds(effects) == ["Append", "Take", "AskModel"]
     assert of(effects, AskModel) == [AskModel(1, 2, 2)]

@@ -122,6 +122,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "This tool has changed since then, so I can't run it again. Please choose whether it worked, or skip.",
         "此后这个工具已发生变化，无法重新运行。请选择它是否已成功，或跳过。",
     ),
+    "approval.definition_changed": (
+        "The tool is no longer in the state that this card shows. Nothing was changed. Please ask me again.",
+        "这个工具已不是此卡片所示的状态。没有任何改变，请再次向我提出请求。",
+    ),
     "approval.not_yours": (
         "You're not one of the people who can decide this. Nothing was changed.",
         "您不在可以决定此事的人员之列。没有任何改变。",
@@ -143,6 +147,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "it again unless you tell me to. Please check, then choose.",
         "我发起了这次调用，但没有收到结果，无法确定它是否已生效。未经您同意，我不会再次运行。请核实后选择。",
     ),
+    "card.title_definition": ("May I use *{tool}* again?", "可以重新使用 *{tool}* 吗？"),
+    "card.definition": (
+        "Its server changed what this tool says about itself, so I no longer use it. Please check what changed, then "
+        "choose. If you accept it, it is used again for everybody, by the same rules as before.",
+        "服务器更改了这个工具的定义，因此我已停止使用它。请核对变化，然后选择。如果您接受，所有人都可以按原有规则重新使用它。",
+    ),
+    "card.difference": ("What changed:", "变化内容："),
     "card.facts": ("Effect: {effect} · requested by {requester}", "影响：{effect} · 请求人：{requester}"),
     "card.effect.read": ("read-only", "只读"),
     "card.effect.write": ("makes changes", "会修改内容"),
@@ -169,6 +180,21 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.run_again": ("Run again", "重新运行"),
     "card.worked": ("It worked", "已成功"),
     "card.skip": ("Skip", "跳过"),
+    "card.accept": ("Accept the change", "接受变化"),
+    "card.keep_blocked": ("Keep it blocked", "保持停用"),
+    "card.accepted": (
+        "✓ {who} accepted the change. You can ask me again.",
+        "✓ {who} 已接受变化。您可以再次向我提出请求。",
+    ),
+    "card.kept_blocked": ("✕ {who} decided to keep it blocked.", "✕ {who} 决定保持停用。"),
+    "card.definition_changed": (
+        "Not decided: the tool changed again, or is back as it was. Ask me again to see its current state.",
+        "未决定：这个工具再次发生变化，或已恢复原状。请再次向我提出请求以查看当前情况。",
+    ),
+    "card.definition_expired": (
+        "Expired. Nobody decided in time, so the tool stays blocked.",
+        "已过期。没有人及时决定，因此这个工具保持停用。",
+    ),
     "card.approved": ("✓ Approved by {who}.", "✓ 已由 {who} 批准。"),
     "card.denied": ("✕ Denied by {who}.", "✕ 已被 {who} 拒绝。"),
     "card.expired": ("Expired. Nobody decided in time, so it was not run.", "已过期。没有人及时决定，因此没有运行。"),

@@ -26,6 +26,8 @@ CARD_BUTTONS: dict[str, CardButton] = {
     "hermes_run_again": "run_again",
     "hermes_worked": "worked",
     "hermes_skip": "skip",
+    "hermes_accept_tool": "accept",
+    "hermes_keep_blocked": "keep_blocked",
 }
 Ack = Callable[..., Awaitable[Any]]
 Respond = Callable[..., Awaitable[Any]]

@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, func, insert, or_, select, update
 
 from storage.database import Tx
 from storage.known_tools import identity_columns, identity_of
-from storage.records import Approval, ApprovalRule, Thread
+from storage.records import Approval, ApprovalRule, Thread, ToolIdentity
 from storage.sqlite import upsert
 from storage.tables import approvals, votes
 
@@ -65,14 +65,23 @@ def mark_changed(tx: Tx, call: str) -> bool:
 
 def open_of_call(tx: Tx, call: str, team: str) -> Approval | None:
     """Return the open approval of a call, or None."""
-    row = tx.execute(select(approvals).where(approvals.c.call == call, approvals.c.status == "open")).one_or_none()
+    of_call = (approvals.c.call == call, approvals.c.kind != "definition", approvals.c.status == "open")
+    row = tx.execute(select(approvals).where(*of_call)).one_or_none()
     return None if row is None else _approval(tx, row, team)
 
 
 def first_of_call(tx: Tx, call: str, team: str) -> Approval | None:
     """Return the first approval of a call, or None. Later approvals of the call use the same rule."""
-    row = tx.execute(select(approvals).where(approvals.c.call == call).order_by(approvals.c.created)).first()
+    of_call = (approvals.c.call == call, approvals.c.kind != "definition")
+    row = tx.execute(select(approvals).where(*of_call).order_by(approvals.c.created)).first()
     return None if row is None else _approval(tx, row, team)
+
+
+def about_change(tx: Tx, changed: ToolIdentity, team: str) -> list[Approval]:
+    """Return the questions about a changed definition, settled ones included."""
+    same = [approvals.c[name] == value for name, value in identity_columns(changed).items()]
+    query = select(approvals).where(approvals.c.kind == "definition", *same).order_by(approvals.c.created)
+    return [_approval(tx, row, team) for row in tx.execute(query).all()]
 
 
 def expired(tx: Tx, now: float, team: str) -> list[Approval]:

@@ -39,10 +39,9 @@ def names(tx: Tx) -> set[str]:
     return set(tx.execute(select(table.c.name)).scalars())
 
 
-def blocked(tx: Tx) -> list[KnownTool]:
-    """Return the tools whose changed definition waits for a decision, in a stable order."""
-    changed = select(table).where(table.c.changed_fingerprint.is_not(None)).order_by(table.c.source, table.c.name)
-    return [_known(row) for row in tx.execute(changed)]
+def every(tx: Tx) -> list[KnownTool]:
+    """Return all known tools in a stable order."""
+    return [_known(row) for row in tx.execute(select(table).order_by(table.c.source, table.c.name))]
 
 
 def add(tx: Tx, tool: KnownTool, now: float) -> None:

@@ -249,18 +249,25 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A question with buttons about one tool call. `kind` "unknown" asks whether the call succeeded."""
+    """A question with buttons about one tool call.
+
+    `kind` "unknown" asks whether the call succeeded, "definition" whether the changed tool may be used again: then
+    `identity` is the changed one and `arguments` is the difference.
+    """
 
     id: str
     session: str
     call: str
-    kind: Literal["approval", "unknown"]
+    kind: Literal["approval", "unknown", "definition"]
     tool: str
     arguments: dict[str, Any]
     arguments_hash: str
     requester: str
     rule: ApprovalRule
-    status: Literal["open", "approved", "denied", "expired", "withdrawn", "run_again", "worked", "skipped", "changed"]
+    status: Literal[
+        "open", "approved", "denied", "expired", "withdrawn", "changed",
+        "run_again", "worked", "skipped", "accepted", "kept_blocked",
+    ]  # fmt: skip
     thread: Thread
     message_ts: str | None
     created: float

@@ -21,7 +21,6 @@ LONG_FILES: dict[str, str] = {}
 # Files of code that may be shorter, each with its reason.
 SHORT_FILES = {
     "bot/__main__.py": "python -m bot",
-    "bot/cli/mcp_commands.py": "the output of `hermes mcp`",
     "bot/simulator/page_assets.py": "one file for one route of the simulator",
     "bot/simulator/rules/slack_limits.py": "one file for one set of rules of Slack",
     "bot/simulator/rules/typed_text.py": "one file for one set of rules of Slack",

@@ -13,6 +13,7 @@ Verdict = Literal["approve", "deny"]
 _BY_EFFECT: dict[Effect, Decision] = {"read": "allow", "write": "ask", "danger": "ask"}
 _ROLE = "role:"
 REQUESTER = "requester"
+ADMIN = "admin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,11 @@ class Policy:
             quorum=max(rule.quorum, now.quorum),
             not_requester=rule.not_requester or now.not_requester,
         )
+
+    def reviewers(self, name: str) -> ApprovalRule:
+        """Return who may accept the changed definition of a tool: the role `admin`, else the tool's approvers."""
+        rule = self.rule_for(name)
+        return ApprovalRule(self.roles.get(ADMIN) or rule.approvers, expires_seconds=rule.expires_seconds)
 
     def limits(self, tool: Tool) -> Limits:
         """Return the limits of one tool: configured, else the tool's own, else the defaults."""

@@ -120,13 +120,21 @@ async def _migrated(url: str) -> str:
 
 
 def _mcp_list(_: argparse.Namespace) -> int:
-    mcp_commands.print_list(server_settings(_load(required=False)))
+    config = _load(required=False)
+    known = asyncio.run(mcp_commands.read_known_tools(config.database_url))
+    mcp_commands.print_list(server_settings(config), known)
     return 0
 
 
 def _mcp_check(arguments: argparse.Namespace) -> int:
-    settings = server_settings(_load(required=False))
-    return 0 if asyncio.run(mcp_commands.print_checks(settings, arguments.server)) else FAILED
+    config = _load(required=False)
+    settings = server_settings(config)
+
+    async def check() -> bool:
+        known = await mcp_commands.read_known_tools(config.database_url)
+        return await mcp_commands.print_checks(settings, arguments.server, known)
+
+    return 0 if asyncio.run(check()) else FAILED
 
 
 async def serve(config: Config, stop: asyncio.Event) -> int:

@@ -2,14 +2,14 @@
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from bot.memory import recall
 from bot.session.engine_services import EngineRules
 from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
-from bot.session.machine.events import Event
+from bot.session.machine.events import RESULTS, Event
 from bot.session.machine.transition import transition
 from bot.session.model_call.message_lines import message_line
 from bot.session.model_call.model_request import RequestData
@@ -17,10 +17,11 @@ from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
 from bot.session.tool_calls.run_tool_call import PreparedCall
 from bot.texts import say
-from storage import approvals, deliveries, inbox, journal, ledger, memories, sessions, transcripts, turns
+from storage import approvals, deliveries, inbox, journal, known_tools, ledger, memories, sessions, transcripts, turns
 from storage.database import Tx
-from storage.records import Approval, ApprovalRule, Session, ToolCall, Turn
+from storage.records import Approval, ApprovalRule, CallState, Session, ToolCall, Turn
 from tools.proposed_call_checks import TOOL_CHANGED
+from tools.tool_identity import difference
 
 
 @dataclass(slots=True)
@@ -124,6 +125,8 @@ class SessionTransaction:
         ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
         if effect.error == TOOL_CHANGED and approvals.mark_changed(self.tx, call):
             self.result.cards_changed = True
+        if effect.error == TOOL_CHANGED or result == RESULTS["changed"]:
+            self._ask_about_change(ledger.get(self.tx, call))
 
     def _close_approval(self, effect: effects.CloseApproval) -> None:
         if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):
@@ -178,30 +181,49 @@ class SessionTransaction:
             identity=review.identity,
         )
         ledger.add(self.tx, row, self.now)
+        if effect.state is CallState.FAILED:
+            self._ask_about_change(row)
 
     def _open_approval(self, effect: effects.AskApproval) -> None:
         self.result.cards_changed = True
-        call, thread, now = ledger.get(self.tx, effect.call), self.session.thread, self.now
-        first = approvals.first_of_call(self.tx, call.id, thread.team)
+        call = ledger.get(self.tx, effect.call)
+        first = approvals.first_of_call(self.tx, call.id, self.session.thread.team)
         rule: ApprovalRule = effect.rule or (first.rule if first else self.rules.policy.rule_for(call.name))
-        approval = Approval(
+        approvals.add(self.tx, self._approval(call, effect.kind, rule))
+
+    def _ask_about_change(self, call: ToolCall) -> None:
+        """If the call was refused because its tool's definition changed, ask about that, once in each session."""
+        known, team = known_tools.by_name(self.tx, call.name), self.session.thread.team
+        if known is None or known.changed is None or known.changed_definition is None:
+            return
+        if any(a.session == self.session.id for a in approvals.about_change(self.tx, known.changed, team)):
+            return
+        asked = self._approval(call, "definition", self.rules.policy.reviewers(call.name))
+        changes = difference(known.definition, known.changed_definition)
+        approvals.add(self.tx, replace(asked, arguments=changes, identity=known.changed))
+        self.result.cards_changed = True
+
+    def _approval(
+        self, call: ToolCall, kind: Literal["approval", "unknown", "definition"], rule: ApprovalRule
+    ) -> Approval:
+        """Return an open approval that is not stored yet."""
+        return Approval(
             id=secrets.token_urlsafe(12),
             session=self.session.id,
             call=call.id,
-            kind=effect.kind,
+            kind=kind,
             tool=call.name,
             arguments=call.arguments,
             arguments_hash=call.arguments_hash,
             requester=call.requester,
             rule=rule,
             status="open",
-            thread=thread,
+            thread=self.session.thread,
             message_ts=None,
-            created=now,
-            expires=now + rule.expires_seconds,
+            created=self.now,
+            expires=self.now + rule.expires_seconds,
             identity=call.identity,
         )
-        approvals.add(self.tx, approval)
 
     def _put_outcome(self, effect: effects.PutOutcome) -> None:
         data = {"call": effect.call, "turn": effect.turn, "quiet": effect.quiet}

@@ -87,7 +87,8 @@ def _take_immediate(work: SessionTransaction, rows: list[InboxRow], partial: str
             continue  # it was moved to the new session
         inbox.mark(work.tx, [row.id], "taken", work.session.turn)
         if row.kind == "verdict":
-            work.apply(events.Decided(row.data["call"], row.data["verdict"]))
+            if "definition" not in row.data:  # that one is about a tool, no call waits for it
+                work.apply(events.Decided(row.data["call"], row.data["verdict"]))
             work.result.cards_changed = True
         elif row.kind == "stop":
             _stop(work, row, partial)

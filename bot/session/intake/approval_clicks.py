@@ -1,6 +1,6 @@
 """Clicks on approval cards: who may decide is checked when the click arrives, and an approval is settled only once."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bot.ports import Click
 from bot.session.engine.actor_pool import Runner
@@ -8,12 +8,17 @@ from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
 from storage import approvals, inbox, journal, known_tools, ledger, sessions
 from storage.database import Database, Tx
-from storage.records import Approval, ApprovalRule
+from storage.records import Approval, ApprovalRule, ToolIdentity
 from tools.tool_identity import is_same
 from tools.tool_policy import Policy, may_decide, tally
 
-CardButton = Literal["approve", "deny", "run_again", "worked", "skip"]
-VOTES: dict[CardButton, str] = {"approve": "approved", "deny": "denied", "skip": "skipped"}
+CardButton = Literal["approve", "deny", "run_again", "worked", "skip", "accept", "keep_blocked"]
+VOTES: dict[CardButton, str] = {"approve": "approved", "deny": "denied", "skip": "skipped", "accept": "accepted"}
+BUTTONS: dict[str, tuple[CardButton, ...]] = {  # of each kind of card
+    "approval": ("approve", "deny"),
+    "unknown": ("run_again", "worked", "skip"),
+    "definition": ("accept", "keep_blocked"),
+}
 
 
 class ApprovalClicks:
@@ -34,18 +39,22 @@ class ApprovalClicks:
         people = {click.user, *(user for user, _ in voters)}  # they may have become guests
         await self._lookup.refresh(people, click.thread.channel)
         args = (self._workspace, self._policy, click.value, click.user, button)
-        text_key, session = await self._db.write_first(record_click, *args)
+        text_key, session, others, accepted = await self._db.write_first(record_click, *args)
+        if accepted is not None:
+            self._runner.services.registry.unblock(*accepted)
         if text_key is not None:
             self._runner.send_ephemeral(click.thread, click.user, text_key)
-        if session is not None:
-            self._runner.wake(session)
+        for woken in (*([session] if session else ()), *others):
+            self._runner.wake(woken)
 
 
 class ClickResult(NamedTuple):
-    """The key of a text for the person who clicked, and the session to wake."""
+    """The key of a text for the person who clicked, the sessions to wake, and the tool that is accepted now."""
 
     text_key: str | None
     session: str | None = None
+    others: tuple[str, ...] = ()
+    accepted: tuple[str, ToolIdentity] | None = None
 
 
 def record_click(
@@ -57,9 +66,9 @@ def record_click(
         return ClickResult("approval.unknown")
     if found.status != "open":
         return ClickResult("approval.settled")
-    if (found.kind == "approval") != (button in ("approve", "deny")):
+    if button not in BUTTONS[found.kind]:
         return ClickResult("approval.unknown")
-    if found.kind == "approval" and workspace.now() >= found.expires:
+    if found.kind != "unknown" and workspace.now() >= found.expires:
         settle(tx, found, "expired", (), workspace.now())
         return ClickResult("approval.expired", found.session)
     if button in ("approve", "run_again") and _tool_changed(tx, found):
@@ -67,6 +76,8 @@ def record_click(
             return ClickResult("approval.changed_again")
         settle(tx, found, "changed", (), workspace.now())
         return ClickResult("approval.changed", found.session)
+    if found.kind == "definition":
+        return _decide_change(tx, workspace, policy, found, user, button)
     rule = policy.current(found.rule, found.tool, found.requester)
     if (refusal := _refusal(tx, workspace, rule, found, user, button)) is not None:
         _journal(tx, found, user, "click_refused", button, workspace.now())
@@ -78,6 +89,32 @@ def _tool_changed(tx: Tx, found: Approval) -> bool:
     """Return True if the tool is not the one that the card is about. The call checks it again when it runs."""
     known = known_tools.by_name(tx, found.tool)
     return known is not None and (known.changed is not None or not is_same(found.identity, known.identity))
+
+
+def _decide_change(
+    tx: Tx, workspace: Workspace, policy: Policy, found: Approval, user: str, button: CardButton
+) -> ClickResult:
+    """Accept a changed definition or leave the tool blocked, and settle every card about it. Guests never decide."""
+    now, person = workspace.now(), workspace.people.person(tx, workspace.team, user)
+    outsider = person is not None and (person.guest or person.external)  # also where the settings let them use Hermes
+    refusal = _refusal(tx, workspace, policy.reviewers(found.tool), found, user, button)
+    if outsider or refusal is not None:
+        _journal(tx, found, user, "click_refused", button, now)
+        return ClickResult(refusal or "approval.not_yours")
+    known, changed = known_tools.by_name(tx, found.tool), found.identity
+    if known is None or changed is None or known.changed != changed or known.changed_definition is None:
+        settle(tx, found, "changed", (), now)
+        return ClickResult("approval.definition_changed", found.session)
+    if button == "accept":
+        known_tools.accept(tx, changed, known.changed_definition, now)
+    _journal(tx, found, user, "vote", button, now)
+    verdict, woken = VOTES.get(button, "kept_blocked"), []
+    for card in approvals.about_change(tx, changed, workspace.team):
+        if card.status == "open":
+            approvals.vote(tx, card.id, user, verdict, now)
+            settle(tx, card, verdict, (user,), now)
+            woken.append(card.session)
+    return ClickResult(None, None, tuple(woken), (found.tool, changed) if button == "accept" else None)
 
 
 def _refusal(
@@ -125,7 +162,9 @@ def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: floa
     """Settle an open approval and put its verdict into the inbox. Return False if it was settled before."""
     if not approvals.settle(tx, found.id, verdict, now):
         return False
-    data = {"call": found.call, "verdict": verdict, "by": list(by), "approval": found.id}
+    data: dict[str, Any] = {"call": found.call, "verdict": verdict, "by": list(by), "approval": found.id}
+    if found.kind == "definition":
+        data["definition"] = True
     session = sessions.load(tx, found.session)
     inbox.put_internal(tx, session, "verdict", found.id, data, now, user=by[-1] if by else "")
     return True
@@ -133,7 +172,7 @@ def settle(tx: Tx, found: Approval, verdict: str, by: tuple[str, ...], now: floa
 
 def expire(tx: Tx, team: str, now: float) -> list[str]:
     """Settle expired approvals; return the sessions to wake. An unanswered question about an outcome is skipped."""
-    verdicts = {"approval": "expired", "unknown": "skipped"}
+    verdicts = {"approval": "expired", "unknown": "skipped", "definition": "expired"}
     return [a.session for a in approvals.expired(tx, now, team) if settle(tx, a, verdicts[a.kind], (), now)]
 
 

@@ -16,6 +16,8 @@ from tools.text_cleanup import storable
 Block = dict[str, Any]
 APPROVE, DENY = "hermes_approve", "hermes_deny"
 RUN_AGAIN, WORKED, SKIP = "hermes_run_again", "hermes_worked", "hermes_skip"
+ACCEPT, KEEP_BLOCKED = "hermes_accept_tool", "hermes_keep_blocked"
+TITLES = {"approval": "card.title", "unknown": "card.title_unknown", "definition": "card.title_definition"}
 STOP = "hermes_stop"
 
 SECTION_LIMIT = 3_000
@@ -29,18 +31,19 @@ OUTCOMES = {  # the text of each status, by the kind of the approval
                  "changed": "changed"},
     "unknown": {"run_again": "ran_again", "worked": "did_work", "skipped": "skipped", "expired": "unknown_expired",
                 "withdrawn": "unknown_withdrawn", "changed": "changed"},
+    "definition": {"accepted": "accepted", "kept_blocked": "kept_blocked", "changed": "definition_changed",
+                   "expired": "definition_expired"},
 }  # fmt: skip
 
 
 def card_blocks(card: ApprovalCard) -> list[Block]:
     """Return an approval card: open, with buttons, or settled, with its outcome."""
     approval, locale = card.approval, card.locale
-    title = "card.title_unknown" if approval.kind == "unknown" else "card.title"
     effect, requester = say(f"card.effect.{card.effect}", locale), user_mention(approval.requester)
-    head = say(title, locale, tool=escape(shorten(approval.tool, 200)))
+    head = say(TITLES[approval.kind], locale, tool=escape(shorten(approval.tool, 200)))
     blocks = [section(f"{head}\n{say('card.facts', locale, effect=effect, requester=requester)}")]
-    if approval.kind == "unknown" and approval.status == "open":
-        blocks.append(section(say("card.unknown", locale)))
+    if approval.kind != "approval" and approval.status == "open":
+        blocks.append(section(say(f"card.{approval.kind}", locale)))
     if note := shorten(card.note, 1_500):
         blocks.append(context(escape(note)))
     blocks += argument_blocks(approval, locale)
@@ -64,7 +67,8 @@ def argument_blocks(approval: Approval, locale: str) -> list[Block]:
         return [context(say("card.no_arguments", locale))]
     text = exact_json(approval.arguments)
     if len(text) <= ARGUMENTS_LIMIT:
-        return [context(say("card.arguments", locale)), *preformatted(text)]
+        label = "card.difference" if approval.kind == "definition" else "card.arguments"
+        return [context(say(label, locale)), *preformatted(text)]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     head = section(say("card.too_long", locale, size=len(text), hash=digest))
     left_out = context(say("card.omitted", locale, size=len(text) - HEAD - TAIL))
@@ -118,6 +122,8 @@ def outcome(card: ApprovalCard) -> str:
 def buttons(approval: Approval, locale: str) -> Block:
     """Return the buttons of an open card. Their value is the approval's opaque id, which grants nothing."""
     choices: list[tuple[str, str, str | None]] = [(APPROVE, "approve", "primary"), (DENY, "deny", "danger")]
+    if approval.kind == "definition":
+        choices = [(ACCEPT, "accept", None), (KEEP_BLOCKED, "keep_blocked", None)]
     if approval.kind == "unknown":
         choices = [(RUN_AGAIN, "run_again", None), (WORKED, "worked", None), (SKIP, "skip", None)]
     return actions([button(action, say(f"card.{key}", locale), approval.id, style) for action, key, style in choices])

@@ -1,18 +1,23 @@
 """The command line: invalid arguments, and commands that start no bot."""
 
+import asyncio
 import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.cli import main
+from storage.database import Database
 from storage.migrate import HEAD
 from tests.bot.conftest import CleanEnvironment
 from tests.fakes.mcp_test_hub import minimal_server
+from tests.tools.samples import weather
+from tools.tool_registration import register_tools
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,6 +104,24 @@ def test_mcp_check_checks_one_server_or_all(hermes: Any, clean_env: CleanEnviron
     assert (code, "fail  bad is not connected" in out) == (1, True)
     code, out, err = hermes("mcp", "check", "nope")
     assert (code, out, err) == (2, "", "hermes: there is no MCP server nope; configured: good, bad\n")
+
+
+def test_mcp_list_and_check_name_a_tool_whose_definition_changed(hermes: Any, clean_env: CleanEnvironment) -> None:
+    clean_env.write_config(mcp_servers={"good": minimal_server("plain")})
+    hermes("migrate")
+    asyncio.run(offer_before("The definition of last week."))
+    assert hermes("mcp", "list")[1].splitlines()[1:] == []  # nothing was seen to change yet
+    assert hermes("mcp", "check")[1].splitlines()[1].startswith("        good_echo blocked: its definition changed")
+    asyncio.run(offer_before("Another one."))
+    assert hermes("mcp", "list")[1].splitlines()[1].startswith("        good_echo blocked: its definition changed")
+
+
+async def offer_before(description: str) -> None:
+    """Let the bot's database know the tool `echo` with this definition."""
+    tool = replace(weather, name="good_echo", own_name="echo", source="mcp:good", description=description)
+    db = await Database.open("sqlite+aiosqlite:///data/hermes.db")
+    await db.write(register_tools, [tool], 1.0)
+    await db.close()
 
 
 def test_an_invalid_mcp_file_exits_2_with_every_problem(hermes: Any, clean_env: CleanEnvironment) -> None:

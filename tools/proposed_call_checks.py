@@ -107,6 +107,8 @@ def _review(
 ) -> ReviewedCall:
     tool, identity = registry.get(call.name), registry.identities().get(call.name)
     blocked = registry.blocked(call.name)
+    if blocked is not None and (reason := policy.forbids(blocked, requester)):
+        return _refused(call, blocked.name, failed("denied_by_policy", reason))
     if blocked is not None or identity != offered.get(call.name, identity):
         return _refused(call, brief(call.name, 64), _changed(registry, call.name), blocked)
     if tool is None:

@@ -126,8 +126,9 @@ class Policy:
 
     def reviewers(self, name: str) -> ApprovalRule:
         """Return who may accept the changed definition of a tool: the role `admin`, else the tool's approvers."""
-        rule = self.rule_for(name)
-        return ApprovalRule(self.roles.get(ADMIN) or rule.approvers, expires_seconds=rule.expires_seconds)
+        rule = replace(self.rule_for(name), quorum=1)
+        admins = self.roles.get(ADMIN)
+        return replace(rule, approvers=admins, not_requester=False) if admins else rule
 
     def limits(self, tool: Tool) -> Limits:
         """Return the limits of one tool: configured, else the tool's own, else the defaults."""

@@ -29,7 +29,7 @@ def register_tools(tx: Tx, tools: Iterable[Tool], now: float) -> Registration:
     A name that another tool ever had is not given away. A tool of an MCP server whose definition changed is blocked
     until a person accepts the new definition. Built-in tools change only with Hermes itself.
     """
-    tools = sorted(tools, key=lambda tool: tool.name)
+    tools = tuple(tools)
     known = {tool.source: known_tools.of_source(tx, tool.source) for tool in tools}
     taken, named, blocked = known_tools.names(tx) | RESERVED_NAMES, [], set()
     for tool in tools:

@@ -79,6 +79,45 @@ async def test_two_servers_whose_names_run_together_never_exchange_a_name(start:
     assert name.startswith("a_b_c_")
 
 
+async def test_the_card_of_a_renamed_server_runs_nothing_and_its_rule_stays_behind(
+    start: Start, bank: ToolFile
+) -> None:
+    rule = {"bank_pay_refund": {"risk": "allow"}}
+    slack = await start(mcp_servers={"bank": bank.entry})
+    slack.model.reply(calls(PAY), text("It is gone."))
+    root = await slack.mention("refund it")
+    [card] = await slack.open_cards(root)
+    await slack.stop()
+    slack = await start(mcp_servers={"bank_pay": ToolFile(bank.folder, listed("refund")).entry}, tools=rule)
+    await slack.until(lambda: offered(slack))
+    await slack.click(card, APPROVE)
+    await slack.card_closed(card, say("card.changed", "en"))
+    [renamed] = offered(slack)
+    assert renamed.startswith("bank_pay_refund_")
+    slack.model.reply(calls((renamed, {})))
+    await slack.open_cards(await slack.mention("refund it"))
+    assert bank.calls == []
+
+
+async def test_servers_that_exchange_their_names_exchange_no_card_and_no_rule(
+    start: Start, bank: ToolFile, tmp_path: Path
+) -> None:
+    shop = ToolFile(tmp_path / "shop", listed("pay.refund", "Refund a purchase."))
+    rule = {"bank_pay_refund": {"risk": "allow"}, "a_b_pay_refund": {"risk": "ask"}}
+    slack = await start(mcp_servers={"bank": bank.entry, "a_b": shop.entry}, tools=rule)
+    slack.model.reply(calls(("a_b_pay_refund", {})), text("Changed."))
+    root = await slack.mention("refund it")
+    [card] = await slack.open_cards(root)
+    await slack.stop()
+    slack = await start(mcp_servers={"bank": shop.entry, "a_b": bank.entry}, tools=rule)
+    await slack.until(lambda: len(offered(slack)) == 2)
+    await slack.click(card, APPROVE)
+    await slack.card_closed(card, say("card.changed", "en"))
+    slack.model.reply(calls(PAY), text("Blocked."))
+    assert await slack.answer(await slack.mention("refund it"), lambda said: "Blocked." in said)
+    assert bank.calls == shop.calls == []
+
+
 async def test_the_card_of_a_tool_that_changed_meanwhile_runs_nothing_and_says_why(
     start: Start, bank: ToolFile
 ) -> None:

@@ -13,12 +13,15 @@ import mcp.types as t
 from storage.records import Effect
 from tools.mcp.mcp_secret_redaction import Redactor
 from tools.mcp.mcp_settings import ServerSettings
+from tools.text_cleanup import brief, is_storable
 from tools.tool_definition import Tool
 from tools.tool_identity import fingerprint
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 MAX_SCHEMA_CHARS = 65_536
+MAX_DEFINITION_CHARS = 4 * MAX_SCHEMA_CHARS  # it is kept, and people read what changes in it
+MAX_OWN_NAME = 500
 DEFINITION = ("title", "description", "inputSchema", "outputSchema", "annotations")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -47,16 +50,16 @@ class ServerTools:
     def read(self, listed: Sequence[t.Tool], call: CallTool) -> OfferedTools:
         """Return the tools to offer from a complete list."""
         unique = {tool.name: tool for tool in listed if self._server.offers(tool.name)}
-        names = tool_names(self._server.name, unique, self._others, self._reserved)
-        tools, fingerprints, withheld = [], {}, []
-        for listed_tool in unique.values():
-            if reason := _reason_to_withhold(listed_tool):
-                withheld.append(f"{self._redactor.text(listed_tool.name)}: {reason}")
-                continue
-            definition = self._redactor.data(definition_of(listed_tool))
-            fingerprints[listed_tool.name] = digest = fingerprint(definition)
-            tools.append(self._tool(listed_tool, names[listed_tool.name], definition, digest, call))
-        return OfferedTools(tuple(sorted(tools, key=lambda tool: tool.name)), fingerprints, tuple(withheld))
+        reasons = {name: reason for name, tool in unique.items() if (reason := _reason_to_withhold(tool))}
+        good = [tool for name, tool in unique.items() if name not in reasons]
+        names = tool_names(self._server.name, [tool.name for tool in good], self._others, self._reserved)
+        tools, fingerprints = [], {}
+        for tool in good:
+            definition = self._redactor.data(definition_of(tool))
+            fingerprints[tool.name] = digest = fingerprint(definition)
+            tools.append(self._tool(tool, names[tool.name], definition, digest, call))
+        withheld = tuple(f"{self._redactor.text(brief(name))}: {reason}" for name, reason in reasons.items())
+        return OfferedTools(tuple(sorted(tools, key=lambda tool: tool.name)), fingerprints, withheld)
 
     def _tool(self, tool: t.Tool, name: str, definition: dict[str, Any], digest: str, call: CallTool) -> Tool:
         async def run(_context: object, arguments: dict[str, Any]) -> Any:
@@ -81,6 +84,10 @@ class ServerTools:
 def _reason_to_withhold(tool: t.Tool) -> str | None:
     if tool.input_schema.get("type", "object") != "object":
         return "its arguments are not an object"
+    if not is_storable(tool.name) or len(tool.name) > MAX_OWN_NAME:
+        return "its name cannot be stored"
+    if len(json.dumps(definition_of(tool))) > MAX_DEFINITION_CHARS:
+        return f"its definition is longer than {MAX_DEFINITION_CHARS} characters"
     if len(json.dumps(tool.input_schema)) > MAX_SCHEMA_CHARS:
         return f"its schema is longer than {MAX_SCHEMA_CHARS} characters"
     return None

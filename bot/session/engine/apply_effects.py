@@ -181,7 +181,7 @@ class SessionTransaction:
             identity=review.identity,
         )
         ledger.add(self.tx, row, self.now)
-        if effect.state is CallState.FAILED:
+        if effect.state is CallState.FAILED and row.identity is not None:
             self._ask_about_change(row)
 
     def _open_approval(self, effect: effects.AskApproval) -> None:

@@ -74,9 +74,10 @@ def test_the_fingerprint_covers_everything_that_a_tool_says_about_its_use(
 
 def test_a_tool_that_no_model_could_call_is_withheld() -> None:
     odd = [tool("list", input_schema={"type": "array"}), tool("huge", input_schema={"description": "x" * 70_000})]
+    odd += [tool("long", description="x" * 300_000), tool("half \ud800"), tool("x" * 600)]
     offer = catalog().read(odd, nothing)
     assert offer.tools == ()
-    assert len(offer.withheld) == 2
+    assert len(offer.withheld) == 5
 
 
 def test_a_description_is_visible_short_and_without_secrets() -> None:

@@ -118,8 +118,9 @@ async def test_servers_that_exchange_their_names_exchange_no_card_and_no_rule(
     assert bank.calls == shop.calls == []
 
 
+@pytest.mark.parametrize("connected", [True, False])  # when the click arrives
 async def test_the_card_of_a_tool_that_changed_meanwhile_runs_nothing_and_says_why(
-    start: Start, bank: ToolFile
+    start: Start, bank: ToolFile, connected: bool
 ) -> None:
     slack = await start(mcp_servers={"bank": bank.entry})
     slack.model.reply(calls(PAY), text("It has changed."))
@@ -128,12 +129,15 @@ async def test_the_card_of_a_tool_that_changed_meanwhile_runs_nothing_and_says_w
     await slack.stop()
     bank.write(listed("pay.refund", "Refund.", read=True))
     slack = await start(mcp_servers={"bank": bank.entry})
-    await slack.until(lambda: offered(slack))
+    if connected:
+        await slack.until(lambda: offered(slack))
     await slack.click(card, APPROVE)
-    await slack.ephemeral(ANA, say("approval.changed", "en"))
+    if connected:
+        await slack.ephemeral(ANA, say("approval.changed", "en"))
     await slack.card_closed(card, say("card.changed", "en"))
     assert await slack.answer(root, lambda said: "It has changed." in said)
     assert '"tool_changed"' in slack.model.asked[-1].results[0]
+    assert len(await slack.open_cards(root)) == 1  # about the change
     assert bank.calls == []
 
 
@@ -228,9 +232,12 @@ async def test_only_admins_accept_a_change_where_there_are_any_and_guests_never(
     for user in (ANA, GUEST):
         await slack.click(card, ACCEPT, user)
         await slack.ephemeral(user, say("approval.not_yours", "en"))
+    await slack.stop()
+    slack = await start(mcp_servers={"bank": bank.entry}, roles={"admin": [BEN]})
     assert slack.cards(root)[0].buttons
     await slack.click(card, ACCEPT, BEN)
     await slack.card_closed(card, "accepted the change")
+    await slack.until(lambda: slack.hermes._registry.get(PAY[0]))
 
 
 async def test_the_person_asking_accepts_where_there_are_no_admins_and_nobody_else(

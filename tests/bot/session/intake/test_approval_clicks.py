@@ -14,16 +14,17 @@ from bot.session.intake.approval_clicks import ApprovalClicks, CardButton, Click
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.people_cache import PeopleCache
 from bot.session.slack_workspace import Workspace
-from storage import approvals, tables
+from storage import approvals, known_tools, tables
 from storage.database import Database, Tx
 from storage.people_and_places import put_person
-from storage.records import Approval, ApprovalRule, Person
+from storage.records import Approval, ApprovalRule, KnownTool, Person, ToolIdentity
 from tests.bot.session.intake.intake_fakes import RecordingLookup, RecordingRunner, inbox_rows, journal_lines
 from tests.storage.sample_rows import ANA, BEN, NOW, TEAM, new_approval, new_call, new_session
 from tools.tool_policy import Policy, ToolRule
 
 CHO, DAN = "UCHO", "UDAN"
 TWO_OF_THREE = ApprovalRule((ANA, BEN, CHO), quorum=2, not_requester=True, expires_seconds=3600.0)
+IDENTITY = ToolIdentity("mcp:ops", "deploy", "as asked")
 POLICY = Policy(rules={"deploy": ToolRule(approvers=(ANA, BEN, CHO), quorum=2)})
 
 
@@ -281,6 +282,21 @@ async def test_who_could_not_be_looked_up_for_five_minutes_cannot_approve_but_ca
         assert card.click(BEN, "deny") == ClickResult(None, card.approval.session)
 
     await on_a_card(story)
+
+
+@pytest.mark.parametrize(
+    ("kind", "button", "text", "status"),
+    [("approval", "approve", "changed", "changed"), ("unknown", "run_again", "changed_again", "open")],
+)
+async def test_nobody_runs_a_tool_that_is_not_the_one_of_the_card(on_a_card, kind, button, text, status) -> None:
+    def story(card: Card) -> None:
+        changed = replace(IDENTITY, fingerprint="other")
+        known_tools.add(card.tx, KnownTool(changed, "deploy", {}), NOW)
+        assert card.click(BEN, button).text_key == f"approval.{text}"
+        assert card.stored.status == status
+        assert approvals.votes_of(card.tx, card.approval.id) == []
+
+    await on_a_card(story, kind=kind, identity=IDENTITY)
 
 
 @pytest.mark.parametrize(("button", "verdict"), [("run_again", "run_again"), ("worked", "worked"), ("skip", "skipped")])

@@ -114,17 +114,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "此事已有决定，您的点击没有改变任何内容。",
     ),
     "approval.expired": ("The time to decide is over. The tool was not run.", "决定时间已过，工具没有运行。"),
-    "approval.changed": (
-        "This tool has changed since I asked, so I didn't run it. If it is still needed, I'll ask again.",
-        "在我询问之后，这个工具已发生变化，因此没有运行。如仍需要，我会重新询问。",
-    ),
     "approval.changed_again": (
         "This tool has changed since then, so I can't run it again. Please choose whether it worked, or skip.",
         "此后这个工具已发生变化，无法重新运行。请选择它是否已成功，或跳过。",
-    ),
-    "approval.definition_changed": (
-        "The tool is no longer in the state that this card shows. Nothing was changed. Please ask me again.",
-        "这个工具已不是此卡片所示的状态。没有任何改变，请再次向我提出请求。",
     ),
     "approval.not_yours": (
         "You're not one of the people who can decide this. Nothing was changed.",
@@ -182,19 +174,13 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.skip": ("Skip", "跳过"),
     "card.accept": ("Accept the change", "接受变化"),
     "card.keep_blocked": ("Keep it blocked", "保持停用"),
-    "card.accepted": (
-        "✓ {who} accepted the change. You can ask me again.",
-        "✓ {who} 已接受变化。您可以再次向我提出请求。",
-    ),
+    "card.accepted": ("✓ {who} accepted the change. Ask me again.", "✓ {who} 已接受变化。请再次向我提出请求。"),
     "card.kept_blocked": ("✕ {who} decided to keep it blocked.", "✕ {who} 决定保持停用。"),
     "card.definition_changed": (
         "Not decided: the tool changed again, or is back as it was. Ask me again to see its current state.",
         "未决定：这个工具再次发生变化，或已恢复原状。请再次向我提出请求以查看当前情况。",
     ),
-    "card.definition_expired": (
-        "Expired. Nobody decided in time, so the tool stays blocked.",
-        "已过期。没有人及时决定，因此这个工具保持停用。",
-    ),
+    "card.definition_expired": ("Expired. The tool stays blocked.", "已过期。这个工具保持停用。"),
     "card.approved": ("✓ Approved by {who}.", "✓ 已由 {who} 批准。"),
     "card.denied": ("✕ Denied by {who}.", "✕ 已被 {who} 拒绝。"),
     "card.expired": ("Expired. Nobody decided in time, so it was not run.", "已过期。没有人及时决定，因此没有运行。"),

@@ -133,7 +133,7 @@ async def test_the_card_of_a_tool_that_changed_meanwhile_runs_nothing_and_says_w
         await slack.until(lambda: offered(slack))
     await slack.click(card, APPROVE)
     if connected:
-        await slack.ephemeral(ANA, say("approval.changed", "en"))
+        await slack.ephemeral(ANA, say("card.changed", "en"))
     await slack.card_closed(card, say("card.changed", "en"))
     assert await slack.answer(root, lambda said: "It has changed." in said)
     assert '"tool_changed"' in slack.model.asked[-1].results[0]
@@ -250,7 +250,7 @@ async def test_the_person_asking_accepts_where_there_are_no_admins_and_nobody_el
     bank.write(listed("pay.refund", "Something else again."))
     await slack.until(lambda: "Something else" in slack.hermes._registry.blocked(PAY[0]).description)
     await slack.click(card, ACCEPT)
-    await slack.ephemeral(ANA, say("approval.definition_changed", "en"))
+    await slack.ephemeral(ANA, say("card.definition_changed", "en"))
     await slack.card_closed(card, say("card.definition_changed", "en"))
     bank.write(DOTTED)  # as it was: nothing is left to decide
     await slack.until(lambda: slack.hermes._registry.get(PAY[0]))

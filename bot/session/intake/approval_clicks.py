@@ -75,7 +75,7 @@ def record_click(
         if found.kind == "unknown":  # it still has to be said whether the earlier attempt took effect
             return ClickResult("approval.changed_again")
         settle(tx, found, "changed", (), workspace.now())
-        return ClickResult("approval.changed", found.session)
+        return ClickResult("card.changed", found.session)
     if found.kind == "definition":
         return _decide_change(tx, workspace, policy, found, user, button)
     rule = policy.current(found.rule, found.tool, found.requester)
@@ -104,7 +104,7 @@ def _decide_change(
     known, changed = known_tools.by_name(tx, found.tool), found.identity
     if known is None or changed is None or known.changed != changed or known.changed_definition is None:
         settle(tx, found, "changed", (), now)
-        return ClickResult("approval.definition_changed", found.session)
+        return ClickResult("card.definition_changed", found.session)
     if button == "accept":
         known_tools.accept(tx, changed, known.changed_definition, now)
     _journal(tx, found, user, "vote", button, now)

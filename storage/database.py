@@ -5,6 +5,8 @@ on the connection's own thread. That costs about 0.3 ms of CPU; three awaited st
 """
 
 import asyncio
+import logging
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -19,8 +21,11 @@ __all__ = ["Database", "StorageError", "Tx"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
 SOON_SECONDS = 0.05  # how long `write_soon` waits for another commit
 LATER_SECONDS = 2.0  # how long `write_later` waits for another commit
+ERASE_AT_ONCE_BYTES = 32e6  # writing a larger file anew would keep Slack waiting: the nightly job does it
+ERASE_RETRY_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 
 class Database:
@@ -32,6 +37,7 @@ class Database:
         self.failed = asyncio.Event()  # the database cannot be used until a restart; `failure` says why
         self.failure = ""
         self._writes = GroupCommit(self._fail, batch_seconds)
+        self._eraser: asyncio.Task[None] | None = None
         self._connections: list[sqlite.DatabaseConnection] = []
 
     @property
@@ -40,10 +46,10 @@ class Database:
         return self._writes.commits
 
     @classmethod
-    async def open(cls, url: str, *, read_only: bool = False, batch_seconds: float = BATCH_SECONDS) -> "Database":
-        """Open the database. Raise StorageError with the reason and the remedy."""
+    async def open(cls, url: str, **options: Any) -> "Database":
+        """Open the database; `options` go to the constructor. Raise StorageError with the reason and the remedy."""
         try:
-            db = cls(sqlite.sqlite_path(url), read_only=read_only, batch_seconds=batch_seconds)
+            db = cls(sqlite.sqlite_path(url), **options)
         except ValueError as error:
             raise StorageError(f"HERMES_DATABASE_URL {error}") from None
         try:
@@ -56,9 +62,12 @@ class Database:
 
     async def _connect(self) -> None:
         await asyncio.to_thread(sqlite.check_file, self.path, writes=not self.read_only)
-        writer = await self._open_connection(writes=not self.read_only)
+        self._writer = await self._open_connection(writes=not self.read_only)
         self._reader = await self._open_connection(writes=False)
-        self._writes.start(writer)
+        self._writes.start(self._writer)
+        if not self.read_only:
+            self._writes.erasure_requested.set()  # by an earlier process, perhaps
+            self._eraser = asyncio.create_task(self._erase_when_requested(), name="database eraser")
 
     async def _open_connection(self, *, writes: bool) -> sqlite.DatabaseConnection:
         lost = f"the database {'writer' if writes else 'reader'} ended: its thread stopped"
@@ -99,8 +108,41 @@ class Database:
             self.failure = reason
             self.failed.set()
 
+    async def erase_traces(self, limit: float = math.inf) -> bool:
+        """Overwrite in the files what transactions that called `request_erasure` deleted or replaced.
+
+        Other writes run between the steps. Return False if something is left for later: old bytes in unused parts of a
+        file larger than `limit` bytes, or the log because a read is in the way.
+        """
+        writer, engine = self._writer, self._writer.engine
+        self._writes.erasure_requested.clear()
+        try:
+            if not (requested := await writer.run(sqlite.pending_erasures, engine)):
+                return True
+            more = await writer.run(lambda: sqlite.merge_index(engine, first=True))
+            while more:
+                more = await writer.run(lambda: sqlite.merge_index(engine, first=False))
+            if complete := await writer.run(sqlite.vacuum, engine, limit):
+                await writer.run(sqlite.end_erasure, engine, requested)
+            for seconds in ERASE_RETRY_SECONDS:
+                if await writer.run(sqlite.empty_log, engine):
+                    return complete
+                await asyncio.sleep(seconds)
+        except UNUSABLE as error:
+            log.error("deleted content not overwritten in the files", extra={"reason": failure_reason(error)})
+        return False
+
+    async def _erase_when_requested(self) -> None:
+        while True:
+            await self._writes.erasure_requested.wait()
+            await self.erase_traces(ERASE_AT_ONCE_BYTES)
+
     async def close(self) -> None:
-        """Commit what is queued, then close both connections."""
+        """Commit what is queued, overwrite what was deleted, then close both connections."""
         await self._writes.close()
+        if self._eraser is not None:
+            self._eraser.cancel()
+            await asyncio.gather(self._eraser, return_exceptions=True)
+            await self.erase_traces(ERASE_AT_ONCE_BYTES)
         for connection in self._connections:
             await connection.close()

@@ -37,6 +37,7 @@ _SETTLE = (
     .where(deliveries.c.key == bindparam("key_"), deliveries.c.state.in_(UNFINISHED))
     .values(
         state=bindparam("to"),
+        content={},
         error=bindparam("error"),
         attempts=deliveries.c.attempts + 1,
         updated=bindparam("updated"),
@@ -57,6 +58,11 @@ def add(tx: Tx, delivery: Delivery, key: str) -> None:
     tx.execute(_ADD, row)
 
 
+def exists(tx: Tx, key: str) -> bool:
+    """Return True if there is a delivery with this key, in any state."""
+    return tx.execute(select(deliveries.c.id).where(deliveries.c.key == key).limit(1)).scalar() is not None
+
+
 def record_ts(tx: Tx, key: str, part: int, ts: str, now: float) -> None:
     """Record the ts that Slack gave to a part of a delivery."""
     tx.execute(_RECORD_TS, {"key_": key, "part_": part, "ts": ts, "updated": now})
@@ -75,7 +81,7 @@ def mark_interrupted(tx: Tx, session: str) -> None:
 
 
 def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None = None) -> None:
-    """Set the final state of a delivery, for all of its parts. A final state never changes."""
+    """Set the final state of a delivery, for all of its parts, and remove its content. A final state never changes."""
     tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
@@ -94,6 +100,14 @@ def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
     """Return the ts of every recorded message of Hermes in a thread."""
     in_thread = (deliveries.c.channel == channel, deliveries.c.root == root)
     return set(tx.execute(select(deliveries.c.ts).where(*in_thread, deliveries.c.ts.is_not(None))).scalars())
+
+
+def withdraw_private(tx: Tx, user: str, content: str) -> None:
+    """Drop the unfinished messages that only this person would see and that contain the text."""
+    query = select(deliveries.c.key, deliveries.c.content, deliveries.c.updated)
+    for row in tx.execute(query.where(deliveries.c.state.in_(UNFINISHED), deliveries.c.kind == "whisper")).all():
+        if row.content.get("user") == user and content in row.content.get("text", ""):
+            settle(tx, row.key, DeliveryState.REPLACED, row.updated)
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

@@ -1,10 +1,13 @@
 """The write queue: jobs from many tasks share one transaction and one commit, in order and urgent ones first."""
 
 import asyncio
+import inspect
 import logging
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -51,6 +54,7 @@ class GroupCommit:
         self._failure: StorageError | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self.erasure_requested = asyncio.Event()  # by a committed transaction
 
     def start(self, connection: sqlite.DatabaseConnection) -> None:
         """Start to commit what is queued."""
@@ -107,7 +111,9 @@ class GroupCommit:
 
     async def _commit(self, jobs: list[_Job]) -> None:
         try:
-            results, changed = await self._connection.run(_transact, self._connection.engine, jobs, self._batch_seconds)
+            results, changed, erase = await self._connection.run(
+                _transact, self._connection.engine, jobs, self._batch_seconds
+            )
         except BaseException as error:
             failure = StorageError(f"cannot write the database: {failure_reason(error)}")
             for job in jobs:
@@ -116,6 +122,8 @@ class GroupCommit:
                 return
             raise
         self.commits += changed
+        if erase:
+            self.erasure_requested.set()
         for job, (ok, value) in zip(jobs, results, strict=False):
             _finish(job, ok, value)
         for job in reversed(jobs[len(results) :]):  # back to the start of its queue, ahead of later jobs
@@ -148,10 +156,11 @@ def _finish(job: _Job, ok: bool, value: Any) -> None:
         job.done.set_exception(value)
 
 
-def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tuple[bool, Any]], bool]:
+def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tuple[bool, Any]], bool, bool]:
     """Run jobs in one transaction, each in its own savepoint, and start none after `seconds`.
 
-    Return (True, result) or (False, error) for each job that was run, and whether anything changed.
+    Return (True, result) or (False, error) for each job that was run, whether anything changed, and whether a job
+    requested an erasure.
     """
     results: list[tuple[bool, Any]] = []
     started = time.perf_counter()
@@ -164,7 +173,8 @@ def _transact(engine: Engine, jobs: list[_Job], seconds: float) -> tuple[list[tu
             results.append(_run_job(tx, job, alone=len(jobs) == 1))
         changed = sqlite.count_changes(tx) != before
         tx.commit()  # without changes the database writes nothing
-    return results, changed
+        erase = sqlite.take_erasure_request(tx)
+    return results, changed, erase
 
 
 def _run_job(tx: Tx, job: _Job, *, alone: bool) -> tuple[bool, Any]:
@@ -179,8 +189,17 @@ def _run_job(tx: Tx, job: _Job, *, alone: bool) -> tuple[bool, Any]:
         tx.rollback()
     else:
         sqlite.roll_back_savepoint(tx)
+    _end_functions(value)
     refused = isinstance(value, sqlite.ERRORS)
     return False, StorageError(f"cannot write the database: {failure_reason(value)}") if refused else value
+
+
+def _end_functions(error: BaseException) -> None:
+    """Clear the frames of the failed functions: a result there that was not read to its end would stay open."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if not frame.f_code.co_flags & inspect.CO_COROUTINE:  # of the caller: it awaits the job
+            with suppress(RuntimeError):  # it is still running
+                frame.clear()
 
 
 def failure_reason(error: BaseException) -> str:

@@ -35,7 +35,9 @@ _HAS_WAITING = (
     .where(inbox.c.kind == "message", inbox.c.addressed)
     .limit(1)
 )
-_MARK = update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"))
+_MARK = (
+    update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"), text="")
+)
 
 
 def put(tx: Tx, row: dict[str, Any]) -> int | None:
@@ -96,7 +98,7 @@ def stops_since(tx: Tx, thread: Thread, ts: str) -> list[tuple[str, list[str]]]:
 
 
 def mark(tx: Tx, ids: Iterable[int], state: str, turn: int | None = None) -> None:
-    """Set the state of rows: taken (by `turn`), deleted or refused."""
+    """Set the state of rows: taken (by `turn`), deleted or refused. Their text is removed: the transcript has it."""
     rows = [{"key": row, "to": state, "turn_": turn} for row in ids]
     if rows:
         tx.execute(_MARK, rows)
@@ -111,13 +113,14 @@ def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
         inbox.c.access == "unknown",
     )
     state = "refused" if access == "refused" else "waiting"
-    return tx.execute(update(inbox).where(*unsettled).values(access=access, state=state)).rowcount
+    text = "" if access == "refused" else inbox.c.text
+    return tx.execute(update(inbox).where(*unsettled).values(access=access, state=state, text=text)).rowcount
 
 
 def move(tx: Tx, old: str, new: str) -> None:
     """Move waiting rows to the thread's next session, except outcomes and verdicts: their calls are in the old one."""
     waiting_rows = (inbox.c.session == old, inbox.c.state == "waiting", inbox.c.kind != "verdict")
-    tx.execute(update(inbox).where(*waiting_rows, inbox.c.kind == "outcome").values(state="deleted"))
+    tx.execute(update(inbox).where(*waiting_rows, inbox.c.kind == "outcome").values(state="deleted", text=""))
     tx.execute(update(inbox).where(*waiting_rows).values(session=new))
 
 
@@ -137,7 +140,7 @@ def replace_text(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
 
 
 def replace_data(tx: Tx, row: int, data: dict[str, Any]) -> None:
-    """Replace the data of a waiting command that was edited."""
+    """Replace the data of a command: it was edited while it was waiting, or its content is not needed any longer."""
     tx.execute(update(inbox).where(inbox.c.id == row).values(data=data))
 
 

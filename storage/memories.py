@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, func, not_, or_, select, update
 
-from storage import sqlite
+from storage import deliveries, private_content, sqlite
 from storage.database import Tx
 from storage.records import Audience, Memory
 from storage.tables import memories, memory_events
@@ -19,6 +19,7 @@ from storage.tables import memories, memory_events
 # No vowels, 0, 1 or l: an id is never a word and is not misread. 28^4 = 614,656 ids for each owner.
 ALPHABET = "23456789bcdfghjkmnpqrstvwxyz"
 SHORT = 4
+KEPT = ("active", "archived")
 FORGET_DEPTH = 50  # how far a chain of superseded memories is followed
 
 Audiences: TypeAlias = Sequence[Audience] | None
@@ -75,24 +76,30 @@ def by_ids(tx: Tx, team: str, owner: str, ids: Sequence[int]) -> tuple[Memory, .
 
 
 def by_hash(tx: Tx, team: str, owner: str, content_hash: str) -> tuple[Memory, ...]:
-    """Return the owner's memories with this hash of their normalized text, except superseded ones, oldest first."""
+    """Return the owner's active and archived memories with this hash of their normalized text, oldest first."""
     same = select(memories).where(
-        _owned_by(team, owner), memories.c.content_hash == content_hash, memories.c.status != "superseded"
+        _owned_by(team, owner), memories.c.content_hash == content_hash, memories.c.status.in_(KEPT)
     )
     return tuple(_memory(row) for row in tx.execute(same.order_by(memories.c.id)))
 
 
 def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple[Memory, ...]:
-    """Return the owner's memories, except superseded ones: active before archived, then newest first."""
-    every = select(memories).where(_owned_by(team, owner), memories.c.status != "superseded")
+    """Return the owner's active memories, then the archived ones, each newest first."""
+    every = select(memories).where(_owned_by(team, owner), memories.c.status.in_(KEPT))
     order = (memories.c.status, memories.c.created.desc(), memories.c.id.desc())
     return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
 
 
 def count(tx: Tx, team: str, owner: str) -> int:
     """Return how many memories `page` lists in all."""
-    kept = and_(_owned_by(team, owner), memories.c.status != "superseded")
+    kept = and_(_owned_by(team, owner), memories.c.status.in_(KEPT))
     return tx.execute(select(func.count()).select_from(memories).where(kept)).scalar_one()
+
+
+def proposed(tx: Tx, team: str, owner: str) -> tuple[Memory, ...]:
+    """Return the memories that the owner was asked about and has not answered, oldest first."""
+    asked = select(memories).where(_owned_by(team, owner), memories.c.status == "proposed")
+    return tuple(_memory(row) for row in tx.execute(asked.order_by(memories.c.id)))
 
 
 def has_any(tx: Tx, team: str, owner: str) -> bool:
@@ -132,6 +139,23 @@ def of_types(
     return tuple(_memory(row) for row in tx.execute(query.limit(limit)))
 
 
+def important(
+    tx: Tx,
+    team: str,
+    owner: str,
+    at_least: float,
+    types: Sequence[str],
+    *,
+    limit: int,
+    audiences: Audiences,
+    live: float,
+) -> tuple[Memory, ...]:
+    """Return live memories (see `search`) of this importance or of these types, oldest first."""
+    rated = or_(memories.c.importance >= at_least, memories.c.type.in_(types))
+    query = select(memories).where(_owned_by(team, owner), rated, _for_audiences(audiences), _live(live))
+    return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.created, memories.c.id).limit(limit)))
+
+
 def in_time(
     tx: Tx, team: str, owner: str, start: float, end: float, *, limit: int, audiences: Audiences, live: float
 ) -> tuple[Memory, ...]:
@@ -146,7 +170,10 @@ def in_time(
 def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str, actor: str) -> None:
     """Replace a memory's values and its words in the index, and record `event`."""
     this = and_(_owned_by(memory.team, memory.owner), memories.c.id == memory.id)
+    old = tx.execute(select(memories.c.content).where(this)).scalar()
     if tx.execute(update(memories).where(this).values(**_values(memory, content_hash))).rowcount:
+        if old != memory.content:
+            _erase_copies(tx, memory, [str(old)])
         sqlite.remove_words(tx, memory.id)
         sqlite.index_words(tx, memory.id, memory.team, memory.owner, words)
         _record(tx, memory, event, actor, memory.updated)
@@ -164,17 +191,32 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
             break
         gone += more
     these = and_(_owned_by(memory.team, memory.owner), memories.c.id.in_(gone))
-    deleted = tx.execute(delete(memories).where(these).returning(memories.c.id)).scalars().all()
-    for i in deleted:
-        sqlite.remove_words(tx, i)
-        _record(tx, replace(memory, id=i), event, actor, now)
+    deleted = tx.execute(delete(memories).where(these).returning(memories.c.id, memories.c.content)).all()
+    for row in deleted:
+        sqlite.remove_words(tx, row.id)
+        _record(tx, replace(memory, id=row.id), event, actor, now)
+    _erase_copies(tx, memory, [row.content for row in deleted])
     return len(deleted)
+
+
+def _erase_copies(tx: Tx, memory: Memory, contents: Sequence[str]) -> None:
+    """Remove what calls and messages about a memory hold of its content, and have it overwritten in the files."""
+    private_content.erase_of_person(tx, memory.team, memory.owner)
+    for content in contents:
+        deliveries.withdraw_private(tx, memory.owner, content)
+    sqlite.request_erasure(tx)
 
 
 def record_use(tx: Tx, team: str, owner: str, ids: Sequence[int], now: float) -> None:
     """Count one use of each of these memories."""
     these = and_(_owned_by(team, owner), memories.c.id.in_(ids))
     tx.execute(update(memories).where(these).values(hits=memories.c.hits + 1, last_used=now))
+
+
+def rate(tx: Tx, team: str, owner: str, ids: Sequence[int], importance: float) -> None:
+    """Set the importance of these memories."""
+    these = and_(_owned_by(team, owner), memories.c.id.in_(ids))
+    tx.execute(update(memories).where(these).values(importance=importance))
 
 
 def archive(tx: Tx, team: str, owner: str, ids: Sequence[int], *, actor: str, now: float) -> int:
@@ -204,14 +246,23 @@ def duplicates(tx: Tx, team: str, owner: str) -> list[tuple[Memory, ...]]:
 
 
 def unused(
-    tx: Tx, team: str, owner: str, *, since: float, now: float, keep_types: Sequence[str], limit: int
+    tx: Tx,
+    team: str,
+    owner: str,
+    *,
+    since: float,
+    now: float,
+    keep_types: Sequence[str],
+    keep_importance: float,
+    limit: int,
 ) -> tuple[Memory, ...]:
     """Return active memories that ended by `now`, and those not created, changed or used since `since`.
 
-    The second rule does not apply to `keep_types`.
+    The second rule does not apply to `keep_types` and from `keep_importance`.
     """
     over = and_(memories.c.valid_until.is_not(None), memories.c.valid_until <= now)
-    idle = and_(_touched() < since, memories.c.type.not_in(keep_types))
+    kept = or_(memories.c.type.in_(keep_types), memories.c.importance >= keep_importance)
+    idle = and_(_touched() < since, not_(kept))
     query = select(memories).where(_owned_by(team, owner), memories.c.status == "active", or_(over, idle))
     return tuple(_memory(row) for row in tx.execute(query.order_by(memories.c.id).limit(limit)))
 
@@ -255,7 +306,7 @@ def _for_audiences(audiences: Audiences) -> ColumnElement[bool]:
 
 def _live(now: float | None) -> ColumnElement[bool]:
     if now is None:
-        return memories.c.status != "superseded"
+        return memories.c.status.in_(KEPT)
     ends = memories.c.valid_until
     return and_(memories.c.status == "active", or_(ends.is_(None), ends > now))
 

@@ -294,6 +294,11 @@ class Delivery:
     created: float
 
 
+# Tools whose arguments and results are one person's memories. Only the requests of the requester's own turn have them,
+# and they are removed when it ends.
+PRIVATE_TOOLS = frozenset({"remember", "recall", "forget"})
+
+
 @dataclass(frozen=True, slots=True)
 class Audience:
     """Where a memory may be used, from narrow to wide: dm, private (one channel), public, workspace.
@@ -323,7 +328,7 @@ class Memory:
     importance: float = 0.5
     valid_from: float | None = None
     valid_until: float | None = None
-    status: Literal["active", "superseded", "archived"] = "active"
+    status: Literal["active", "superseded", "archived", "proposed"] = "active"  # proposed: its owner has not said yes
     superseded_by: int | None = None
     source_channel: str | None = None
     source_ts: str | None = None

@@ -33,6 +33,15 @@ def read(tx: Tx, session: str, after: int = 0) -> list[Entry]:
     return [Entry(r.seq, r.turn, r.step, r.role, r.content, r.tokens) for r in found]
 
 
+def said(tx: Tx, session: str, turn: int, user: str) -> tuple[str, ...]:
+    """Return what a person wrote in a turn."""
+    query = select(entries.c.content).where(
+        entries.c.session == session, entries.c.turn == turn, entries.c.role == "user"
+    )
+    found = tx.execute(query.order_by(entries.c.seq)).scalars()
+    return tuple(content["text"] for content in found if content.get("user") == user)
+
+
 def newest_source_ts(tx: Tx, session: str) -> str | None:
     """Return the newest Slack ts in a transcript, or None: a message that arrives now with an older one is late."""
     return tx.execute(_NEWEST, {"session": session}).scalar()

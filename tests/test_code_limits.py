@@ -29,7 +29,6 @@ SHORT_FILES = {
     "storage/journal.py": "one file for one table",
     "storage/people_and_places.py": "one file for what Slack says about people and conversations",
     "storage/migrations/env.py": "Alembic requires this file",
-    "storage/transcripts.py": "one file for one table",
     "tools/backoff.py": "delays that several packages share",
     "tools/builtins/__init__.py": "the list of the built-in tools",
 }

@@ -91,7 +91,7 @@ def refusal_before_run(registry: Registry, policy: Policy, call: ToolCall) -> st
         return _bad_arguments(problem)
     if reason := policy.forbids(tool, call.requester):
         return failed("denied_by_policy", reason)
-    if call.decision == "allow" and policy.configured(tool) != "allow":
+    if call.decision == "allow" and policy.configured(tool) != "allow" and not tool.asks_itself:
         return failed("denied_by_policy", f"The tool {call.name} needs an approval now; call it again.")
     return None
 

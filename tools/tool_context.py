@@ -1,15 +1,18 @@
 """What a running tool may use: the requester, the place, Slack, the database and the clock."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from storage.database import Database
+from storage.database import Database, Tx
 from storage.records import Person, Place, Thread
 
 Clock = Callable[[], float]
 """Returns the seconds since 1970, UTC. Always passed in, so that tests control the time."""
+
+Tell = Callable[[Tx, str, Sequence[Mapping[str, Any]]], None]
+"""Adds a message that one person sees: text and buttons."""
 
 
 class ChatError(Exception):
@@ -73,7 +76,11 @@ NamesOf = Callable[[Collection[str]], Awaitable[dict[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Passed to each tool that declares it. `key` is the idempotency key, the same in all attempts of one call."""
+    """Passed to each tool that declares it. `key` is the idempotency key, the same in all attempts of one call.
+
+    `said`: what the requester wrote in this turn; only memory tools get it. `tell(tx, text, buttons)` adds a message
+    that only the requester sees; it is sent after the call. `confirm`: the tool must ask the requester before it acts.
+    """
 
     person: Person
     place: Place
@@ -86,3 +93,6 @@ class ToolContext:
     db: Database
     now: Clock
     files_root: Path
+    said: tuple[str, ...] = ()
+    tell: Tell = lambda tx, text, buttons: None
+    confirm: bool = False

@@ -34,6 +34,7 @@ class ToolOptions(TypedDict, total=False):
     result_limit: int | None
     default_decision: Decision | None
     summary: tuple[str, str] | None
+    asks_itself: bool
 
 
 def tool(

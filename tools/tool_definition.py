@@ -38,7 +38,8 @@ class Tool:
     or None. `default_decision` replaces the decision that follows from `effect` when the configuration has none; give
     the reason beside it. `summary`: one line for people, in English and Chinese; the default is the first line of
     `description`. `name` is for the model, `own_name` the name at its source if it differs. `definition`: as its source
-    wrote it; None: these fields.
+    wrote it; None: these fields. `asks_itself`: where policy says "ask", the tool asks its requester privately
+    (`ToolContext.confirm`) instead of with a card in the thread.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Tool:
     summary: tuple[str, str] | None = None
     own_name: str = ""
     definition: Mapping[str, Any] | None = None
+    asks_itself: bool = False
 
     @property
     def repeatable(self) -> bool:

@@ -83,7 +83,7 @@ class Policy:
         if reason := self.forbids(tool, requester):
             return Ruling("deny", reason=reason)
         must_ask = unresolved or (repaired and tool.effect != "read")
-        if self.configured(tool) == "allow" and not must_ask:
+        if tool.asks_itself or (self.configured(tool) == "allow" and not must_ask):
             return Ruling("allow")
         rule = self.rule_for(tool.name)
         if lack := shortage(rule, requester, excluded):

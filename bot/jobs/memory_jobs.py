@@ -26,16 +26,18 @@ def memory_jobs(db: Database, jobs: JobsConfig, memory: MemoryConfig, now: Clock
 
 
 async def consolidate(db: Database, stopping: Stopping) -> Report:
-    """Merge each person's exact duplicates."""
-    return await _for_each_person(db, {"merged": memory_merge_and_prune.consolidate}, stopping)
+    """Merge each person's exact duplicates, and erase what earlier deletions left in the files."""
+    report = await _for_each_person(db, {"merged": memory_merge_and_prune.consolidate}, stopping)
+    await db.erase_traces()
+    return report
 
 
 async def prune(db: Database, memory: MemoryConfig, now: float, stopping: Stopping) -> Report:
-    """Delete memories past the retention time, and archive those that have ended or are unused."""
+    """Delete memories past the retention time and unanswered questions, and archive ended and unused memories."""
 
     def delete(tx: Tx, team: str, owner: str) -> int:
-        days = memory.retention_days
-        return 0 if days is None else memory_merge_and_prune.delete(tx, team, owner, now, days)
+        days, unanswered = memory.retention_days, memory_merge_and_prune.drop_unanswered(tx, team, owner, now)
+        return unanswered + (0 if days is None else memory_merge_and_prune.delete(tx, team, owner, now, days))
 
     def archive(tx: Tx, team: str, owner: str) -> int:
         return memory_merge_and_prune.archive(tx, team, owner, now, memory.archive_after_days)

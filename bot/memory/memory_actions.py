@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
-from bot.memory import search_terms
+from bot.memory import search_terms, vital
 from bot.memory.audience import WORKSPACE, audience_of, covers, is_known_reader, visible_audiences
 from bot.memory.memory_format import content_hash, normalized, one_line
 from bot.memory.sensitive_data import sensitive_kind
@@ -13,10 +13,12 @@ from storage.database import Tx
 from storage.records import Memory, Person, Place
 
 MemoryType = Literal["identity", "preference", "fact", "goal", "event", "instruction"]
-Reason = Literal["secret", "identity", "payment", "empty", "long", "full", "nowhere", "gone"]
+Reason = Literal["secret", "identity", "payment", "empty", "long", "full", "waiting", "nowhere", "gone"]
 
 MAX_CONTENT = 1000  # characters: one fact, not a document
 MAX_KEPT = 5000  # memories of one person
+MAX_PROPOSED = 10  # questions to one person that wait for an answer
+PROPOSED_SECONDS = 7 * 86400.0  # for so long a person can say yes
 
 
 class RefusedError(Exception):
@@ -34,6 +36,7 @@ _REASONS: dict[Reason, str] = {
     "empty": "It contains nothing to remember.",
     "long": f"It is longer than {MAX_CONTENT} characters; a memory is one fact.",
     "full": f"This person already has {MAX_KEPT} memories; some must be forgotten first.",
+    "waiting": "This person has not answered the last questions about what to remember.",
     "nowhere": "Its owner or the place where it was said is not known, so it is not remembered.",
     "gone": "There is no such memory.",
 }
@@ -54,20 +57,63 @@ def remember(
     place: Place,
     content: str,
     now: float,
+    **details: Any,
+) -> tuple[Memory, bool]:
+    """Store one fact of `person` for the audience of `place`. Return the memory, and True if it is new.
+
+    `details`: see `_new`. A stored fact is not stored twice: repeated where more people read, it gets that audience,
+    and of the two ends it gets the later one. Raise RefusedError.
+    """
+    return _add_or_extend(tx, _new(person, place, content, now, **details))
+
+
+def propose(tx: Tx, person: Person, place: Place, content: str, now: float, **details: Any) -> tuple[Memory, bool]:
+    """Store a fact that is used only after `accept`. Return the memory, and True if its owner must be asked.
+
+    A fact that is stored already is returned unchanged. Raise RefusedError.
+    """
+    new = replace(_new(person, place, content, now, **details), status="proposed")
+    same = content_hash(new.content)
+    for old in memories.by_hash(tx, new.team, new.owner, same):
+        if covers(old.audience, new.audience):
+            return old, False
+    waiting = memories.proposed(tx, new.team, new.owner)
+    for old in waiting:
+        if (old.content, old.type, old.audience) == (new.content, new.type, new.audience):
+            return old, True
+    if len(waiting) >= MAX_PROPOSED:
+        raise RefusedError("waiting")
+    return memories.add(tx, new, words="", content_hash=same, actor=new.owner), True
+
+
+def accept(tx: Tx, person: Person, short_id: str, now: float) -> Memory:
+    """Keep a proposed memory. Raise RefusedError."""
+    asked = _existing(tx, person, short_id)
+    if asked.status != "proposed" or asked.created < now - PROPOSED_SECONDS:
+        raise RefusedError("gone")
+    new = replace(asked, status="active", created=now, updated=now)
+    for old in memories.by_hash(tx, new.team, new.owner, content_hash(new.content)):
+        if covers(old.audience, new.audience) or covers(new.audience, old.audience):
+            memories.forget(tx, asked, actor=person.id, now=now, event="merged")
+            return _extend(tx, old, new)
+    return store(tx, new, "accepted", person.id)
+
+
+def _new(
+    person: Person,
+    place: Place,
+    content: str,
+    now: float,
     *,
     type: MemoryType = "fact",  # noqa: A002 (the column's name)
     valid_until: float | None = None,
     source: Source | None = None,
-) -> tuple[Memory, bool]:
-    """Store one fact of `person` for the audience of `place`. Return the memory, and True if it is new.
-
-    A stored fact is not stored twice: repeated where more people read, it gets that audience, and of the two ends it
-    gets the later one. Raise RefusedError.
-    """
+) -> Memory:
+    """Return a memory that is not stored yet. Raise RefusedError."""
     if not is_known_reader(person, place):
         raise RefusedError("nowhere")
     origin = source or Source(place.channel)
-    new = Memory(
+    return Memory(
         id=0,
         team=person.team,
         owner=person.id,
@@ -80,10 +126,10 @@ def remember(
         source_channel=origin.channel,
         source_ts=origin.ts,
         permalink=origin.permalink,
+        importance=vital.importance(content, type),
         created=now,
         updated=now,
     )
-    return _add_or_extend(tx, new)
 
 
 def _add_or_extend(tx: Tx, new: Memory) -> tuple[Memory, bool]:
@@ -100,7 +146,9 @@ def _add_or_extend(tx: Tx, new: Memory) -> tuple[Memory, bool]:
 def edit(tx: Tx, person: Person, short_id: str, content: str, now: float) -> Memory:
     """Replace the content of a memory, and make it active. Raise RefusedError."""
     old = _existing(tx, person, short_id)
-    new = replace(old, content=_valid(content), status="active", updated=now, last_used=now)
+    text = _valid(content)
+    important = vital.importance(text, old.type)
+    new = replace(old, content=text, importance=important, status="active", updated=now, last_used=now)
     return store(tx, new, "edited", person.id)
 
 

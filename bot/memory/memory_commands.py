@@ -4,11 +4,13 @@ Only the owner sees an answer, so it may show every memory, in any place.
 """
 
 import re
+import secrets
 from collections.abc import Callable
 
 from bot.memory import memory_actions, memory_format
 from bot.memory.audience import WORKSPACE, covers
 from bot.memory.memory_actions import MemoryType, RefusedError
+from bot.memory.trace_words import fingerprint
 from bot.ports import Button, CommandAnswer
 from bot.texts import say
 from storage import memories
@@ -16,11 +18,13 @@ from storage.database import Tx
 from storage.records import Memory, Person, Place
 
 FORGET, KEEP, ASK, PAGE, WIDEN = "memory_forget", "memory_keep", "memory_ask", "memory_page", "memory_widen"
-ACTIONS = (FORGET, KEEP, ASK, PAGE, WIDEN)  # the action ids that handlers register
+ACCEPT, DECLINE, REMOVE = "memory_accept", "memory_decline", "memory_remove_traces"
+ACTIONS = (FORGET, KEEP, ASK, PAGE, WIDEN, ACCEPT, DECLINE, REMOVE)  # the action ids that handlers register
 
 PAGE_SIZE = 15
 MAX_FOUND = 10
 MAX_CHOICES = 5
+MAX_ASKED = 3  # proposed memories that a list asks about again
 
 _CHINESE_VERBS = {
     "列表": "list", "列出": "list", "搜索": "search", "查找": "search", "添加": "add", "记住": "add",
@@ -79,7 +83,8 @@ def _say(person: Person, key: str, **values: object) -> CommandAnswer:
 
 
 def _with_details(key: str, memory: Memory, person: Person, now: float) -> str:
-    facts = f"`{memory.short_id}` · {memory_format.details(memory, person, now)}"
+    kind = say(f"memory.type.{memory.type}", person.locale)
+    facts = f"`{memory.short_id}` · {kind} · {memory_format.details(memory, person, now)}"
     return say(key, person.locale, content=memory.content, facts=facts)
 
 
@@ -90,10 +95,32 @@ def _add(tx: Tx, person: Person, place: Place, content: str, now: float) -> Comm
     low = content.casefold()
     kind: MemoryType = next((kind for kind, pattern in _TYPE_WORDS.items() if pattern.search(low)), "fact")
     memory, is_new = memory_actions.remember(tx, person, place, content, now, type=kind)
-    text = _with_details("memory.added" if is_new else "memory.already_known", memory, person, now)
+    if is_new:
+        return kept(memory, person, now)
+    return CommandAnswer(_with_details("memory.already_known", memory, person, now), _widen_button(memory, person))
+
+
+def kept(memory: Memory, person: Person, now: float) -> CommandAnswer:
+    """Show a new memory to its owner."""
+    forget = Button(say("memory.forget.yes", person.locale), ASK, memory.short_id)
+    buttons = (*_widen_button(memory, person), forget)
+    return CommandAnswer(_with_details("memory.added", memory, person, now), buttons)
+
+
+def ask_to_keep(memory: Memory, person: Person, now: float) -> CommandAnswer:
+    """Ask a person whether a proposed memory may be kept."""
+    value = f"{memory.short_id}:{_version(memory)}"
+    yes = Button(say("memory.keep.yes", person.locale), ACCEPT, value, "primary")
+    return CommandAnswer(
+        _with_details("memory.keep.ask", memory, person, now),
+        (yes, Button(say("memory.keep.no", person.locale), DECLINE, value)),
+    )
+
+
+def _widen_button(memory: Memory, person: Person) -> tuple[Button, ...]:
     if covers(memory.audience, WORKSPACE):
-        return CommandAnswer(text)
-    return CommandAnswer(text, (Button(say("memory.widen", person.locale), WIDEN, memory.short_id),))
+        return ()
+    return (Button(say("memory.widen", person.locale), WIDEN, memory.short_id),)
 
 
 def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
@@ -103,12 +130,15 @@ def _list(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
     number = min(max(1, wanted), pages)
     first = (number - 1) * PAGE_SIZE
     shown = memories.page(tx, person.team, person.id, limit=PAGE_SIZE, offset=first)
+    asked = [ask_to_keep(m, person, now) for m in memories.proposed(tx, person.team, person.id)[:MAX_ASKED]]
+    questions, answers = [a.text for a in asked], tuple(button for a in asked for button in a.buttons)
     if not shown:
-        return _say(person, "memory.list.none")
+        return CommandAnswer("\n\n".join([say("memory.list.none", person.locale), *questions]), answers)
     head = say("memory.list", person.locale, first=first + 1, last=first + len(shown), total=total)
     others = [other for other in (number - 1, number + 1) if 1 <= other <= pages]
     page_buttons = tuple(Button(say("memory.page", person.locale, page=n), PAGE, str(n)) for n in others)
-    return CommandAnswer("\n".join([head, *(memory_format.line(m, person, now) for m in shown)]), page_buttons)
+    text = "\n".join([head, *(memory_format.line(m, person, now) for m in shown)])
+    return CommandAnswer("\n\n".join([text, *questions]), (*page_buttons, *answers))
 
 
 def _search(tx: Tx, person: Person, rest: str, now: float) -> CommandAnswer:
@@ -154,6 +184,11 @@ def _ask_to_forget(tx: Tx, person: Person, short_id: str, now: float) -> Command
     memory = memory_actions.get(tx, person, short_id)
     if memory is None:
         return _say(person, "memory.no_such", id=_quoted(short_id, 20))
+    return ask_to_forget(memory, person, now)
+
+
+def ask_to_forget(memory: Memory, person: Person, now: float) -> CommandAnswer:
+    """Ask a person whether a memory is to be deleted."""
     yes = Button(say("memory.forget.yes", person.locale), FORGET, f"{memory.short_id}:{_version(memory)}", "danger")
     keep = Button(say("memory.forget.keep", person.locale), KEEP, memory.short_id)
     return CommandAnswer(_with_details("memory.forget.ask", memory, person, now), (yes, keep))
@@ -169,7 +204,31 @@ def _forget_shown(tx: Tx, person: Person, value: str, now: float) -> CommandAnsw
         again = _ask_to_forget(tx, person, short_id, now)
         return CommandAnswer(f"{say('memory.forget.changed', person.locale)}\n{again.text}", again.buttons)
     memory_actions.forget(tx, person, short_id, now)
-    return _say(person, "memory.forget.done", id=memory.short_id)
+    mark = fingerprint(memory.content, person.name, secrets.token_hex(4))
+    remove = Button(say("memory.forget.remove", person.locale), REMOVE, mark, "danger")
+    return CommandAnswer(say("memory.forget.done", person.locale, id=memory.short_id), (remove,))
+
+
+def _accept(tx: Tx, person: Person, value: str, now: float) -> CommandAnswer:
+    """Keep the proposed memory that was shown."""
+    memory = _shown_before(tx, person, value)
+    return kept(memory_actions.accept(tx, person, memory.short_id, now), person, now)
+
+
+def _decline(tx: Tx, person: Person, value: str, now: float) -> CommandAnswer:
+    memory = _shown_before(tx, person, value)
+    if memory.status == "proposed":
+        memory_actions.forget(tx, person, memory.short_id, now)
+    return _say(person, "memory.keep.declined")
+
+
+def _shown_before(tx: Tx, person: Person, value: str) -> Memory:
+    """Return the memory of a button if it is still as it was shown. Raise RefusedError."""
+    short_id, _, version = value.partition(":")
+    memory = memory_actions.get(tx, person, short_id)
+    if memory is None or version != _version(memory):
+        raise RefusedError("gone")
+    return memory
 
 
 def _version(memory: Memory) -> str:
@@ -189,3 +248,4 @@ def _quoted(text: str, limit: int) -> str:
 _Run = Callable[[Tx, Person, str, float], CommandAnswer]
 _VERBS: dict[str, _Run] = {"list": _list, "search": _search, "edit": _edit, "forget": _forget}
 _BUTTONS: dict[str, _Run] = {PAGE: _list, ASK: _ask_to_forget, FORGET: _forget_shown, WIDEN: _widen}
+_BUTTONS |= {ACCEPT: _accept, DECLINE: _decline}

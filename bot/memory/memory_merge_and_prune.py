@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bot.memory import vital
 from bot.memory.audience import WORKSPACE, covers
-from bot.memory.memory_actions import latest_end, store
+from bot.memory.memory_actions import PROPOSED_SECONDS, latest_end, store
+from bot.memory.memory_format import has_ended
 from bot.memory.ranking import DAY, STANDING
 from storage import memories
 from storage.database import Tx
@@ -62,11 +64,33 @@ def merge_plan(group: Sequence[Memory]) -> tuple[Memory, tuple[Memory, ...]] | N
 def archive(tx: Tx, team: str, owner: str, now: float, after_days: float) -> int:
     """Archive at most one batch of memories that have ended or were unused for `after_days`; return how many.
 
-    Standing memories (`ranking.STANDING`) are archived only when they have ended: they are used without being found.
+    Standing memories (`ranking.STANDING`) and vital ones are archived only when they have ended: they are used without
+    being found.
     """
-    since = now - after_days * DAY
-    unused = memories.unused(tx, team, owner, since=since, now=now, keep_types=tuple(STANDING), limit=BATCH)
-    return memories.archive(tx, team, owner, [m.id for m in unused], actor="prune", now=now)
+
+    def candidates() -> tuple[Memory, ...]:
+        since, types = now - after_days * DAY, tuple(STANDING)
+        return memories.unused(
+            tx, team, owner, since=since, now=now, keep_types=types, keep_importance=vital.KEPT, limit=BATCH
+        )
+
+    while found := candidates():
+        rated = {m.id: vital.importance(m.content, m.type) for m in found if not has_ended(m, now)}
+        for level in (vital.KEPT, vital.ALWAYS):  # stored before importance was: not found again
+            if these := [i for i, value in rated.items() if value == level]:
+                memories.rate(tx, team, owner, these, level)
+        idle = [m.id for m in found if rated.get(m.id, 0.0) < vital.KEPT]
+        if idle:
+            return memories.archive(tx, team, owner, idle, actor="prune", now=now)
+    return 0
+
+
+def drop_unanswered(tx: Tx, team: str, owner: str, now: float) -> int:
+    """Delete the proposed memories whose owner did not answer in time; return how many."""
+    late = [m for m in memories.proposed(tx, team, owner) if m.created < now - PROPOSED_SECONDS]
+    for memory in late:
+        memories.forget(tx, memory, actor="prune", now=now, event="unanswered")
+    return len(late)
 
 
 def delete(tx: Tx, team: str, owner: str, now: float, retention_days: float) -> int:

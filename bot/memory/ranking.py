@@ -6,8 +6,8 @@ from storage.records import Memory
 
 DAY = 86400.0
 
-# Memories of these types affect every answer, so they are candidates for every question. The value is their lowest base
-# score: how to act for a person comes before who they are, and that before what they like.
+# Memories of these types affect every answer. The value is their lowest base score: how to act for a person comes
+# before who they are, and that before what they like.
 STANDING = {"instruction": 0.3, "identity": 0.26, "preference": 0.22}
 MAX_STANDING = 3  # standing memories that do not match the question, so that they leave room for others
 
@@ -21,6 +21,10 @@ RECENCY_DAYS = 30.0
 WORDS_SHARE = 0.75  # weight of the index's score in relevance; the rest is the share of the question's words found
 THRESHOLD = 0.2
 MIN_COVERAGE = 0.1
+
+# Vital memories (`bot.memory.vital`) have places of their own, so that neither matches nor newer ones displace them.
+PLACES = {"identity": 8, "instruction": 16, "health": 16}
+PLACE_CHARACTERS = 1600  # of one kind together; the first one is always used
 
 
 def score(memory: Memory, now: float, *, strength: float = 0.0, coverage: float = 0.0, dated: bool = False) -> float:
@@ -55,5 +59,22 @@ def choose(scored: Sequence[tuple[Memory, float, bool]], limit: int) -> tuple[Me
             break
         unmatched += not matches
         if matches or unmatched <= MAX_STANDING:
+            chosen.append(memory)
+    return tuple(chosen)
+
+
+def own_places(vital: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Return the vital memories that a request has besides its matches. If there are too many of a kind, they are taken
+    from both ends: the oldest and the newest one, and so on. `vital`: oldest first.
+    """
+    chosen: list[Memory] = []
+    for kind, places in PLACES.items():
+        left = [m for m in vital if (m.type if m.type in PLACES else "health") == kind]
+        room = PLACE_CHARACTERS
+        for n in range(min(places, len(left))):
+            memory = left.pop(-(n % 2))
+            if n and len(memory.content) > room:
+                break
+            room -= len(memory.content)
             chosen.append(memory)
     return tuple(chosen)

@@ -1,6 +1,6 @@
 """Which memories a turn gets: found by words, by date and by type, within the owner and the audience."""
 
-from bot.memory import date_ranges, ranking, search_terms
+from bot.memory import date_ranges, ranking, search_terms, vital
 from bot.memory.audience import is_known_reader, is_visible, visible_audiences
 from storage import memories
 from storage.database import Tx
@@ -8,6 +8,7 @@ from storage.records import Memory, Person, Place
 
 CANDIDATES = 24  # enough to include every plausible one, few enough to rank in milliseconds
 STANDING_CANDIDATES = 2 * ranking.MAX_STANDING
+VITAL_CANDIDATES = 200
 MAX_RECALLED = 5
 
 
@@ -16,14 +17,22 @@ def recall(
 ) -> tuple[Memory, ...]:
     """Return the memories of `person` that help with `query` and may be used in `place`, the best first.
 
-    Return at most `limit` and at most MAX_RECALLED; none for an unknown reader or place. This only reads: call
-    `storage.memories.record_use` when the turn uses them.
+    Return at most `limit` and at most MAX_RECALLED, and after them the vital ones (`ranking.own_places`); none for an
+    unknown reader or place. This only reads: call `storage.memories.record_use` when the turn uses them.
     """
     if person is None or place is None or not is_known_reader(person, place):
         return ()
-    if not memories.has_any(tx, person.team, person.id):  # fast, because most people have none
+    if limit <= 0 or not memories.has_any(tx, person.team, person.id):  # fast, because most people have none
         return ()
-    return ranking.choose(_scored(tx, person, place, query, now), min(limit, MAX_RECALLED))
+    best = ranking.choose(_scored(tx, person, place, query, now), min(limit, MAX_RECALLED))
+    always = memories.important(
+        tx,
+        *(person.team, person.id, vital.ALWAYS, vital.TYPES),
+        limit=VITAL_CANDIDATES,
+        audiences=visible_audiences(place),
+        live=now,
+    )
+    return (*best, *ranking.own_places([m for m in always if m not in best]))
 
 
 def again(tx: Tx, person: Person | None, place: Place | None, ids: tuple[int, ...]) -> tuple[Memory, ...]:
@@ -46,8 +55,7 @@ def _scored(tx: Tx, person: Person, place: Place, query: str, now: float) -> lis
         for memory in memories.in_time(tx, *who, start, end, limit=CANDIDATES, audiences=may, live=now):
             candidates.setdefault(memory.id, memory)
             dated.add(memory.id)
-    standing = tuple(ranking.STANDING)
-    for memory in memories.of_types(tx, *who, standing, limit=STANDING_CANDIDATES, audiences=may, live=now):
+    for memory in memories.of_types(tx, *who, ("preference",), limit=STANDING_CANDIDATES, audiences=may, live=now):
         candidates.setdefault(memory.id, memory)
     scored = []
     for i, memory in candidates.items():

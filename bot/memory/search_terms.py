@@ -10,9 +10,9 @@ import unicodedata
 MAX_TEXT = 4000  # characters of a question that are read
 MAX_TERMS = 48  # different words that are searched for
 
-_CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-_RUN = re.compile(f"[{_CJK}]+|[^{_CJK}\\W_]+")
-_IS_CJK = re.compile(f"[{_CJK}]")
+CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_RUN = re.compile(f"[{CJK}]+|[^{CJK}\\W_]+")
+_IS_CJK = re.compile(f"[{CJK}]")
 
 # Question words and function words, which say nothing about what the question is about.
 _ENGLISH = frozenset(

@@ -96,7 +96,12 @@ _IDENTITY_WORD = re.compile(
     r"(?:[^\d\n.!?。！？]|\bno\.){0,24}?(?P<value>[a-z]{0,3}[\d][\da-z -]{4,24})"
 )
 
-_CARD = re.compile(r"(?<![\d.-])[2-6](?:[ -]?\d){12,18}(?![\d-])")
+# Digits with spaces or hyphens, in groups with any separator, or each with the same separator.
+_CARD = re.compile(
+    r"(?<!\d)(?<!\d[.-])(?:(?:[2-6]|8[12]|97)(?:[ -]{0,3}\d){11,18}"
+    r"|\d{4}(?:[\W_]{1,3}\d{4}){2,3}(?:[\W_]{1,3}\d{1,4})?|3\d{3}[\W_]{1,3}\d{6}[\W_]{1,3}\d{5}"
+    r"|[2-6](?P<s>[\W_]{1,3})(?:\d(?P=s)){11,17}\d)(?!\d)(?!-\d)"
+)
 _IBAN = re.compile(r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,4})?\b")
 _PAYMENT_WORD = re.compile(
     r"(?:(?:credit|debit|bank|gift)\scard|card\s(?:number|no)|\bvisa\b|mastercard|\bamex\b|银联|银行卡|信用卡|储蓄卡|借记卡|工资卡|卡\s?号"
@@ -194,7 +199,7 @@ def _payment(low: str) -> bool:
 
 def _is_card(number: str) -> bool:
     bare = re.sub(r"\D", "", number)
-    return 13 <= len(bare) <= 19 and luhn.is_valid(bare) and len(set(bare)) > 2
+    return 13 <= len(bare) <= 19 and luhn.is_valid(bare) and bare.strip("0") != ""
 
 
 def _is_iban(number: str) -> bool:

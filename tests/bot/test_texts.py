@@ -10,7 +10,7 @@ from bot.texts import TEXTS, chinese, say
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [p for room in ("bot", "handlers", "tools", "storage") for p in sorted((ROOT / room).rglob("*.py"))]
-CODE = "\n".join(p.read_text() for p in SOURCES if p.name != "texts.py" and "simulator" not in p.parts)
+CODE = "\n".join(p.read_text() for p in SOURCES if not p.name.endswith("texts.py") and "simulator" not in p.parts)
 SECTIONS = "|".join(sorted({key.split(".")[0] for key in TEXTS}))
 KEY = re.compile(rf"[\"']((?:{SECTIONS})(?:\.[a-z_]+)+)[\"']")
 PREFIX = re.compile(r'f"([a-z]+(?:\.[a-z_]+)*\.)\{')  # of keys that the code builds

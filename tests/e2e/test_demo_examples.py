@@ -16,7 +16,7 @@ ANSWERS = {
     "Give me a long answer": ("The answer ends.", "结束。"),
     "Remember that I prefer green tea": ("I will remember: I prefer green tea", "我记住了：我喜欢绿茶"),
     "What do you know about me?": ("I prefer green tea", "我喜欢绿茶"),
-    "Forget that I prefer green tea": ("It is forgotten.", "已经忘掉了。"),
+    "Forget that I prefer green tea": ("I asked you in a private message.", "我已私下向您确认。"),
     "Post “lunch is ready” in #general": ("It is posted in", "已发到"),
     "Write the file plan.md: buy milk": ("`plan.md` is written.", "`plan.md` 已写入。"),
     "Which files are there?": ("plan.md", "plan.md"),
@@ -25,7 +25,6 @@ ANSWERS = {
     "Summarize this thread": ("Summarize this thread", "总结一下这个消息列"),
 }
 NEED_APPROVAL = (
-    "Forget that I prefer green tea",
     "Post “lunch is ready” in #general",
     "Write the file plan.md: buy milk",
 )
@@ -50,6 +49,12 @@ async def test_each_suggested_sentence_has_its_effect(
             await slack.click(card, "hermes_approve", user)
         expected = ANSWERS[sentences[0]][language]
         await slack.answer(root, lambda said, expected=expected: any(expected in text for text in said))
+        if sentences[0].startswith("Forget"):
+            question = await slack.until(
+                lambda: next((m for m in slack.sim.ephemerals(user) if len(m.buttons) == 2), None)
+            )
+            forget = question.buttons[0]
+            await slack.click(question, forget.action_id, user, value=forget.value, answers=1)
     assert [m.text for m in slack.sim.messages(GENERAL) if m.is_bot] == [("lunch is ready", "午饭好了")[language]]
     assert (tmp_path / "files" / "plan.md").read_text() == ("buy milk", "买牛奶")[language]
     root = await slack.mention(EXAMPLES[3][language], user)

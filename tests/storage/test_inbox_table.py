@@ -212,12 +212,12 @@ async def test_a_new_session_gets_the_waiting_messages_and_not_what_belongs_to_o
         put(tx, other, "7.000001", kind="outcome", text="elsewhere")
         new = sessions.open_new(tx, old.thread, "public", shared=False, now=NOW)
         inbox.move(tx, old.id, new.id)
-        states = {r.text: r.state for r in tx.execute(select(table)) if r.session == old.id}
+        states = {r.ts: (r.state, r.text) for r in tx.execute(select(table)) if r.session == old.id}
         return [waiting(tx, each) for each in (old, new, other)], states, inbox.message_ts(tx, old.id)
 
     assert await db.write(go) == (
         [["verdict"], ["message", "context", "stop"], ["elsewhere"]],
-        {"verdict": "waiting", "outcome": "deleted", "answered": "taken"},
+        {"5.000001": ("waiting", "verdict"), "4.000001": ("deleted", ""), "6.000001": ("taken", "")},
         {"6.000001"},
     )
 

@@ -253,12 +253,16 @@ async def test_a_memory_is_unused_if_it_ended_or_was_not_created_updated_or_used
         keep(tx, note("used", last_used=NOW, **old))
         keep(tx, note("ended", valid_until=NOW))
         keep(tx, note("ends later", valid_until=NOW + 1))
+        keep(tx, note("idle and important", importance=0.9, **old))
         keep(tx, note("of ben", BEN, **old))
         kept = {"since": NOW - 1, "limit": 9}
-        unused = memories.unused(tx, "T1", "UANN", now=NOW, keep_types=["identity"], **kept)
+        unused = memories.unused(tx, "T1", "UANN", now=NOW, keep_types=["identity"], keep_importance=0.9, **kept)
         return [m.content for m in unused], [m.content for m in memories.untouched(tx, "T1", "UANN", **kept)]
 
-    assert await db.write(go) == (["idle", "ended"], ["idle", "idle identity", "idle and archived"])
+    assert await db.write(go) == (
+        ["idle", "ended"],
+        ["idle", "idle identity", "idle and archived", "idle and important"],
+    )
 
 
 async def test_equal_memories_are_found_by_their_hash_and_existing_ones_by_id(db: Database) -> None:

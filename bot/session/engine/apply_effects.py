@@ -17,7 +17,19 @@ from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
 from bot.session.tool_calls.run_tool_call import PreparedCall
 from bot.texts import say
-from storage import approvals, deliveries, inbox, journal, known_tools, ledger, memories, sessions, transcripts, turns
+from storage import (
+    approvals,
+    deliveries,
+    inbox,
+    journal,
+    known_tools,
+    ledger,
+    memories,
+    private_content,
+    sessions,
+    transcripts,
+    turns,
+)
 from storage.database import Tx
 from storage.records import Approval, ApprovalRule, CallState, Session, ToolCall, Turn
 from tools.proposed_call_checks import TOOL_CHANGED
@@ -115,6 +127,7 @@ class SessionTransaction:
         id_, used = self.session.id, self.session.steps_used
         seconds = turns.pause(self.tx, id_, effect.number, steps_used=used, outcome=outcome, now=self.now)
         if isinstance(effect, effects.EndTurn):
+            private_content.erase(self.tx, id_)
             self.result.ended.append((outcome, seconds))
 
     def _start_attempt(self, effect: effects.StartAttempt) -> None:

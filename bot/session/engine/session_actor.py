@@ -28,7 +28,7 @@ from bot.session.replies.turn_reply import TurnReply, status_of
 from bot.session.tool_calls.approval_card_delivery import show_cards
 from bot.session.tool_calls.run_tool_call import PreparedCall, internal_failure, run_tool_call
 from storage.database import StorageError
-from storage.records import Session
+from storage.records import PRIVATE_TOOLS, Session
 
 log = logging.getLogger(__name__)
 FRESH_SECONDS = 0.1  # data of a request that is older is read again
@@ -246,6 +246,8 @@ class Actor:
             log.error("unexpected error in tool call", exc_info=error, extra={"session": self.id, "call": action.call})
             event = ToolFinished(action.call, action.attempt, internal_failure(prepared.call, error))
         self._cancels.pop(action.call, None)
+        if prepared.call.name in PRIVATE_TOOLS:  # it may have a message for its requester
+            self._deliver_notices()
         self.feed(event)
 
     def _notify(self, advanced: Advanced) -> None:
@@ -254,7 +256,10 @@ class Actor:
         if advanced.cards_changed:
             self._tasks.start_after_last("cards", self._show_cards)
         if advanced.notices:
-            self._tasks.start_after_last("notices", lambda: deliver_notices(self._services, self.id))
+            self._deliver_notices()
+
+    def _deliver_notices(self) -> None:
+        self._tasks.start_after_last("notices", lambda: deliver_notices(self._services, self.id))
 
     async def _show_cards(self) -> None:
         self._check_cards = not await show_cards(self._services, self.id, check_thread=self._check_cards)

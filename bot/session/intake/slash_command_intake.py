@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from bot.memory import memory_commands
+from bot.memory.remove_traces import remove_traces
 from bot.ports import Click, CommandAnswer
 from bot.session.engine.actor_pool import Runner
 from bot.session.hermes_commands import HermesCommands, request_stop
@@ -38,11 +39,29 @@ class CommandIntake:
 
     async def press_memory_button(self, user: str, channel: str, action: str, value: str) -> CommandAnswer:
         """Run the action of a button under an answer about memories."""
+        if action == memory_commands.REMOVE:
+            return await self._remove_traces(user, channel, value)
 
         def press(tx: Tx, person: Person, _: Place) -> tuple[CommandAnswer, list[str]]:
             return memory_commands.press(tx, person, action, value, self._workspace.now()), []
 
         return await self._answer(user, channel, press)
+
+    async def _remove_traces(self, user: str, channel: str, mark: str) -> CommandAnswer:
+        """Remove what conversations still say of a forgotten memory."""
+
+        def check(tx: Tx, person: Person, _: Place) -> tuple[CommandAnswer, list[str]]:
+            return CommandAnswer(""), []
+
+        refused = await self._answer(user, channel, check)
+        if refused.text:
+            return refused
+        count = await remove_traces(self._db, self._workspace.team, user, mark)
+
+        def tell(tx: Tx, person: Person, _: Place) -> tuple[CommandAnswer, list[str]]:
+            return CommandAnswer(say("memory.removed", person.locale, count=count)), []
+
+        return await self._answer(user, channel, tell)
 
     async def _answer(self, user: str, channel: str, run: Run) -> CommandAnswer:
         """Run a command if the person may use Hermes here, and wake the sessions that it returns."""

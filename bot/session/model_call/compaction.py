@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.ports import Model, ModelError, ModelRequest
 from bot.session.model_call.message_lines import entry_line
-from bot.session.model_call.prompt_builder import without_private_results
+from bot.session.model_call.prompt_builder import public_entries
 from bot.session.token_estimate import count
 from storage.records import Entry
 from tools.lenient_json import RepairError, repair_json
@@ -53,15 +53,16 @@ async def summarize(
     model: Model, earlier: dict[str, Any] | None, entries: Sequence[Entry], name: str | None, limit: float
 ) -> dict[str, Any]:
     """Return the new summary, of at most `limit` tokens; a plain one if the model call fails or returns no JSON."""
+    public = public_entries(entries)
     lines = [compact_line({"earlier_summary": shown_summary(earlier)})] if earlier else []
-    lines += [_line(e) for e in without_private_results(entries)]
+    lines += [_line(e) for e in public]
     messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": "\n".join(lines)}]
     try:
         reply = await model.ask(ModelRequest(messages, model=name))
         summary = _checked(repair_json(reply.text))
     except (ModelError, RepairError):
         summary = None
-    return _limited(summary or _plain(earlier, entries), limit)
+    return _limited(summary or _plain(earlier, public), limit)
 
 
 def _plain(earlier: dict[str, Any] | None, entries: Sequence[Entry]) -> dict[str, Any]:

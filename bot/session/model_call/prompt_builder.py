@@ -6,19 +6,19 @@ fields, entries verbatim, and the newest message, which ends with the turn line.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from bot.session.model_call.message_lines import FORMAT, message_line
 from bot.session.slack_workspace import local_time
-from storage.records import Entry, Memory, Person, Place
+from storage.records import PRIVATE_TOOLS, Entry, Memory, Person, Place
 from tools.call_outcome import ok
 from tools.prompt_json import compact_line
 
 Message = dict[str, Any]
-PRIVATE = frozenset({"recall"})  # tools whose results are one person's memories: no other person's prompt has them
-WITHHELD = ok("What was found was for that turn alone. Call the tool again where it is needed.")
+WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
 VERSION = "2"
 
@@ -100,11 +100,8 @@ def build_messages(
     before = [*earlier, *([ends] if noted is None else [])]  # None: the turn's own message was summarized
     if before:
         messages.append({"role": "user", "content": "\n".join(before)})
-    private = private_results(entries)
-    for n, entry in enumerate(entries):
+    for n, entry in enumerate(without_private(entries, turn)):
         message = _message(entry, shed, direct=direct)
-        if entry.role == "tool" and private.get(entry.content["call"], turn) != turn:
-            message["content"] = WITHHELD
         if n == noted:
             message["content"] += f"\n{ends}"
         if message["role"] == messages[-1]["role"] == "user" and (n == 0 or _same_step(entries, n)):
@@ -114,22 +111,38 @@ def build_messages(
     return messages
 
 
-def private_results(entries: Sequence[Entry]) -> dict[str, int]:
-    """Return the calls whose results only their own turn may read, each with the number of that turn."""
+def without_private(entries: Sequence[Entry], turn: int | None = None) -> list[Entry]:
+    """Return entries without the arguments and results of memory tools, except those of `turn`."""
+    calls = _private_calls(entries)
+    hidden = {call for call, of in calls.items() if of != turn}
+    return [_without(entry, hidden, calls) for entry in entries]
+
+
+def _private_calls(entries: Sequence[Entry]) -> dict[str, int]:
+    """Return the calls of memory tools, and of the later reports of their outcomes, each with the turn that asked."""
     found: dict[str, int] = {}
     for entry in entries:
         for call in entry.content["calls"] if entry.role == "assistant" else ():
-            if call["name"] in PRIVATE:
+            if call["name"] in PRIVATE_TOOLS:
                 found[call["id"]] = entry.turn
             elif call["name"] == "approval_result" and (asked := call["arguments"].get("call")) in found:
                 found[call["id"]] = found[asked]
     return found
 
 
-def without_private_results(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entries without the results that only their own turn may read."""
-    private = private_results(entries)
-    return [e for e in entries if e.role != "tool" or e.content["call"] not in private]
+def _without(entry: Entry, hidden: set[str], private: Mapping[str, int]) -> Entry:
+    content = entry.content
+    if entry.role == "tool" and (content["call"] in hidden or (content["call"] in private and not content["text"])):
+        return replace(entry, content={**content, "text": WITHHELD})
+    if entry.role == "assistant" and any(c["id"] in hidden and c["name"] in PRIVATE_TOOLS for c in content["calls"]):
+        kept = [{**c, "arguments": {}} if c["id"] in hidden else c for c in content["calls"]]
+        return replace(entry, content={**content, "calls": kept})
+    return entry
+
+
+def public_entries(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries for a request about the conversation: without what memory tools were asked and found."""
+    return [entry for entry in without_private(entries) if entry.content["text"] != WITHHELD]
 
 
 def _noted_entry(entries: Sequence[Entry], turn: int) -> int | None:

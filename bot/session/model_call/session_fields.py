@@ -11,7 +11,7 @@ from typing import Any
 from bot.ports import ModelError, ModelRequest
 from bot.session.engine_services import Services
 from bot.session.model_call.message_lines import author_key, entry_line
-from bot.session.model_call.prompt_builder import without_private_results
+from bot.session.model_call.prompt_builder import public_entries
 from storage import sessions, transcripts, turns
 from storage.database import StorageError, Tx
 from storage.records import Entry
@@ -49,7 +49,7 @@ def _read_turn(tx: Tx, session: str, turn: int) -> tuple[Fields, list[Entry], st
 
 def fields_request(wanted: Mapping[str, str], current: Fields, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Return the messages of the request for the fields of a turn."""
-    public = without_private_results(entries)
+    public = public_entries(entries)
     lines = [entry_line(e, MAX_MESSAGE, MAX_MESSAGE, number=True) for e in public]
     descriptions = "\n".join(f"- {name}: {what}" for name, what in wanted.items())
     instruction = (

@@ -2,21 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from bot.ports import TaskStatus
 from bot.session.engine_services import Services
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
 from bot.session.slack_workspace import Workspace
-from storage import ledger, turns
+from storage import deliveries, ledger, transcripts, turns
 from storage.database import StorageError, Tx
-from storage.records import CallState, Person, Place, Session, ToolCall, Turn
+from storage.records import PRIVATE_TOOLS, CallState, Delivery, DeliveryState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
 from tools.call_outcome import UNKNOWN, CallOutcome, failed
 from tools.proposed_call_checks import TOOL_CHANGED, is_changed, refusal_before_run
-from tools.tool_context import ToolContext
+from tools.tool_context import Clock, ToolContext
 from tools.tool_definition import Tool
 
 log = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ class PreparedCall:
     person: Person
     place: Place
     turn: Turn | None
+    said: tuple[str, ...] = ()  # by the requester, in the turn
 
 
 def prepare_call(tx: Tx, call: str, session: Session, workspace: Workspace) -> PreparedCall:
@@ -40,7 +43,9 @@ def prepare_call(tx: Tx, call: str, session: Session, workspace: Workspace) -> P
     row = ledger.get(tx, call)
     direct = session.kind == "im"
     person, place = workspace.caller(tx, row.requester, session.thread.channel, direct=direct)
-    return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn))
+    private = row.name in PRIVATE_TOOLS
+    said = transcripts.said(tx, session.id, row.turn, row.requester) if private else ()
+    return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn), said)
 
 
 async def run_tool_call(
@@ -66,17 +71,19 @@ async def run_tool_call(
     async def record_attempt(_: int) -> None:
         await services.db.write(ledger.retry_attempt, action.call, services.now())
 
-    context = _tool_context(services, prepared)
+    confirm = prepared.call.repaired or services.policy.configured(tool) == "ask"
+    context = _tool_context(services, prepared, confirm=confirm)
     outcome = await services.executor.run(tool, prepared.call, context, on_attempt=record_attempt, cancel=cancel)
+    reason = None if tool.name in PRIVATE_TOOLS else outcome.error
     try:  # the outcome is known: nothing that follows may change it
-        show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", outcome.error)
+        show(tool.name, "complete" if outcome.state is CallState.SUCCEEDED else "error", reason)
         services.metrics.tool_ended(tool.name, outcome.state, services.now() - started)
     except Exception:
         log.exception("end of tool call not shown", extra={"call": action.call})
     return ToolFinished(action.call, action.attempt, outcome)
 
 
-def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
+def _tool_context(services: Services, prepared: PreparedCall, *, confirm: bool) -> ToolContext:
     return ToolContext(
         person=prepared.person,
         place=prepared.place,
@@ -89,7 +96,22 @@ def _tool_context(services: Services, prepared: PreparedCall) -> ToolContext:
         db=services.db,
         now=services.now,
         files_root=services.files_root,
+        said=prepared.said,
+        tell=partial(_tell, prepared.session, prepared.call, services.now),
+        confirm=confirm,
     )
+
+
+def _tell(
+    session: Session, call: ToolCall, now: Clock, tx: Tx, text: str, buttons: Sequence[Mapping[str, Any]]
+) -> None:
+    """Add a message that only the requester of a call sees, once for each call."""
+    key = f"{session.id[:13]}-whisper-{call.id}"
+    if not deliveries.exists(tx, key):
+        content = {"text": text, "user": call.requester, "buttons": [dict(b) for b in buttons]}
+        pending = DeliveryState.PENDING
+        told = Delivery(0, session.id, call.turn, "whisper", session.thread, 0, content, pending, None, 0, now())
+        deliveries.add(tx, told, key)
 
 
 async def _find_tool(services: Services, name: str, cancel: asyncio.Event) -> Tool | None:

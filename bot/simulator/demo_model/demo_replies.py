@@ -55,7 +55,7 @@ ABOUT = (
 )
 DONE = {
     "remember": ("I will remember: {content}", "我记住了：{content}"),
-    "forget": ("It is forgotten.", "已经忘掉了。"),
+    "forget": ("I asked you in a private message.", "我已私下向您确认。"),
     "post_message": ("It is posted in <#{channel}>.", "已发到 <#{channel}>。"),
     "write_file": ("`{path}` is written.", "`{path}` 已写入。"),
 }
@@ -149,7 +149,7 @@ def _forget_found(request: DemoRequest) -> DemoReply | None:
     if len(result.data) > 1:
         found = [f"{memory['content']} ({memory['id']})" for memory in result.data]
         return DemoReply("\n- ".join([request.say("Which one should I forget?", "要我忘掉哪一条？"), *found]))
-    return _call(request, "forget", {key: result.data[0][key] for key in ("id", "content")})
+    return _call(request, "forget", {"id": result.data[0]["id"]})
 
 
 def _post(request: DemoRequest) -> DemoReply:

@@ -10,7 +10,7 @@ from typing import Any
 from bot.ports import ApprovalCard, Button, CommandAnswer
 from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.texts import say
-from storage.records import Approval
+from storage.records import PRIVATE_TOOLS, Approval
 from tools.text_cleanup import storable
 
 Block = dict[str, Any]
@@ -63,6 +63,8 @@ def card_text(card: ApprovalCard) -> str:
 
 def argument_blocks(approval: Approval, locale: str) -> list[Block]:
     """Return the exact arguments; those that do not fit a message are shown as head, tail, size and hash."""
+    if approval.tool in PRIVATE_TOOLS:
+        return [context(say("card.private", locale))]
     if not approval.arguments:
         return [context(say("card.no_arguments", locale))]
     text = exact_json(approval.arguments)

@@ -61,7 +61,7 @@ async def test_adding_a_known_memory_again_says_so(db: Database) -> None:
 
 async def test_a_button_makes_a_memory_usable_everywhere(db: Database) -> None:
     added = await type_in(db, "add I like tea")
-    assert [b.action for b in added.buttons] == [WIDEN]
+    assert [b.action for b in added.buttons] == [WIDEN, ASK]
     assert "everywhere" in (await press(db, added, "Use everywhere")).text
     assert (await kept(db))[0].audience.kind == "workspace"
     assert (await type_in(db, "add I like tea", place=HALL)).buttons == ()

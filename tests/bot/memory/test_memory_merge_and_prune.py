@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.memory import memory_merge_and_prune
+from bot.memory import memory_merge_and_prune, vital
 from bot.memory.audience import covers, is_visible
 from bot.memory.memory_merge_and_prune import merge_plan
 from storage import memories
@@ -27,9 +27,12 @@ async def test_only_unused_and_ended_memories_are_archived_and_only_untouched_on
     def unused(m: Memory) -> bool:
         return max(m.created, m.updated, m.last_used or 0) < NOW - 90 * DAY
 
+    def vital_(m: Memory) -> bool:
+        return m.type in STANDING or m.importance >= vital.KEPT
+
     def archived(m: Memory) -> bool:
         ended = m.valid_until is not None and m.valid_until <= NOW
-        return m.status == "active" and (ended or (unused(m) and m.type not in STANDING))
+        return m.status == "active" and (ended or (unused(m) and not vital_(m)))
 
     def play(tx: Tx) -> None:
         stored = [keep(tx, replace(m, status=status if i else "active")) for i, m in enumerate(kept)]
@@ -74,3 +77,31 @@ def test_a_merge_keeps_the_oldest_id_the_latest_end_and_the_widest_source() -> N
     assert (kept.id, kept.audience, kept.source_channel) == (1, Audience("public"), "C2")
     assert (kept.valid_until, kept.tags, kept.type) == (None, ("a", "b"), "preference")
     assert [m.id for m in gone] == [2, 3]
+
+
+VITAL = [
+    "I am allergic to peanuts", "我对花生过敏", "Ann is vegan", "I keep kosher", "we only eat halal", "I have asthma",
+    "I take medication at noon", "she is pregnant", "I'm diabetic", "糖尿病，打胰岛素", "我吃素", "我不吃猪肉",
+    "my blood type is A", "I use a wheelchair", "I don’t drink alcohol", "my daughter is called Mia", "我女儿叫小米",
+    "my husband's birthday is in May", "my name is Ann", "我叫安", "Ｉ have celiac", "my mum lives in Leeds",
+]  # fmt: skip
+ORDINARY = ["the heron server has 4 disks", "lunch is at noon", "下周去青岛出差", "the deploy takes 9 minutes"]
+
+
+async def test_what_is_vital_is_never_archived_for_not_being_used(db: Database) -> None:
+    """Also where it was stored before memories had an importance, and among more others than one batch."""
+
+    def go(tx: Tx) -> list[str]:
+        old = {"created": NOW - 400 * DAY, "updated": NOW - 400 * DAY}
+        for content in VITAL:
+            keep(tx, note(content, **old))
+        for n in range(memory_merge_and_prune.BATCH):
+            keep(tx, note(f"my sister has {n} books", **old))
+        for content in ORDINARY:
+            keep(tx, note(content, **old))
+        keep(tx, note("I am vegan this week", valid_until=NOW - 1, **old))
+        while memory_merge_and_prune.archive(tx, "T1", "UANN", NOW, 90):
+            pass
+        return [m.content for m in memories.page(tx, "T1", "UANN", limit=999) if m.status == "archived"]
+
+    assert set(await db.write(go)) == {*ORDINARY, "I am vegan this week"}

@@ -6,7 +6,7 @@ import time
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.memory import ranking
+from bot.memory import ranking, vital
 from bot.memory.audience import audience_of, is_visible
 from bot.memory.recall import MAX_RECALLED, again, recall
 from storage import memories
@@ -70,10 +70,10 @@ async def test_memories_hidden_here_do_not_count_towards_the_limit(db: Database)
     assert await ask(db, "kestrel", place=HALL) == ["kestrel open"]
 
 
-async def test_standing_memories_are_always_considered_but_never_displace_a_match(db: Database) -> None:
+async def test_preferences_are_always_considered_but_never_displace_a_match(db: Database) -> None:
     await keep_all(
         db,
-        *(note(f"always sign with {w}", type="instruction") for w in ("A", "B", "C", "D", "E")),
+        *(note(f"signs with {w}", type="preference") for w in ("A", "B", "C", "D", "E")),
         *(note(f"the heron server has disk {i}") for i in range(4)),
     )
     got = await ask(db, "which disk has the heron server")
@@ -82,17 +82,26 @@ async def test_standing_memories_are_always_considered_but_never_displace_a_matc
     assert len(await ask(db, "good morning")) == ranking.MAX_STANDING
 
 
-async def test_instructions_come_before_identity_and_preferences(db: Database) -> None:
-    await keep_all(
-        db,
-        note("be brief", type="instruction", updated=NOW - 900 * DAY),
-        note("is Ann", type="identity", updated=NOW - 90 * DAY),
-        *(
-            note(f"likes {w}", type="preference", importance=1.0)
-            for w in ("tea", "rye", "figs", "plums", "dill", "leek")
-        ),
-    )
-    assert (await ask(db, "good morning"))[:2] == ["be brief", "is Ann"]
+async def test_vital_memories_are_not_displaced_by_newer_ones_or_by_matches(db: Database) -> None:
+    """Newer instructions, matches, and newer memories of the same kind."""
+    old = NOW - 900 * DAY
+    vital_ = [
+        note("my name is Ann", type="identity", created=old, updated=old),
+        note("be brief", type="instruction", created=old, updated=old),
+        note("I am allergic to peanuts", importance=vital.ALWAYS, created=old, updated=old),
+    ]
+    newer = [
+        *(note(f"always sign with {n}", type="instruction") for n in range(30)),
+        *(note(f"I am in team {n}", type="identity") for n in range(30)),
+        *(note(f"I do not eat {n}", importance=vital.ALWAYS) for n in range(30)),
+        *(note(f"the heron server has disk {n}") for n in range(9)),
+    ]
+    await keep_all(db, *vital_, *newer)
+    for question in ("good morning", "which disk has the heron server"):
+        got = await ask(db, question)
+        assert {m.content for m in vital_} <= set(got)
+        assert "always sign with 29" in got
+        assert len(got) <= MAX_RECALLED + sum(ranking.PLACES.values())
 
 
 async def test_archived_superseded_and_ended_memories_are_not_recalled(db: Database) -> None:

@@ -19,7 +19,7 @@ async def test_a_waiting_message_is_changed_in_its_place(intake) -> None:
         assert intake.store(EDIT) == StoredEvent(session.id)
         assert intake.rows("text", "state", "addressed") == [("<@UBOT> goodbye", "waiting", True)]
         assert intake.store(DELETE) == StoredEvent(session.id)
-        assert intake.rows("text", "state") == [("<@UBOT> goodbye", "deleted")]
+        assert intake.rows("text", "state") == [("", "deleted")]
         assert intake.store(DELETE) == NOTHING
 
     await intake(story)

@@ -21,7 +21,8 @@ PENDING_WORK = {
     "answer uncertain": "SELECT count(*) FROM deliveries WHERE kind = 'answer' AND state = 'sending'",
     "message waiting": "SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind = 'message' AND addressed",
     "verdict waiting": "SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind = 'verdict'",
-    "outcome waiting": "SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind = 'outcome'",
+    # A quiet outcome, of a call of a turn that was ended, joins the thread's next turn.
+    "outcome waiting": "SELECT count(*) FROM inbox WHERE state = 'waiting' AND kind = 'outcome' AND NOT data->>'quiet'",
 }
 BUSY = frozenset(PENDING_WORK) - {"approval open"}
 

@@ -9,19 +9,22 @@ from pathlib import Path
 from bot.simulator.people.visible_messages import VisibleMessage
 from bot.simulator.server import Simulator
 from bot.simulator.simulator_errors import SimulatorError
+from bot.texts import TEXTS
 from tests.chaos.job_model import KINDS
 
 PEOPLE = ("U0ANA", "U0BEN", "U0CHO")
 PLACE = "C0GENERAL"
 JOBS_PER_THREAD = 4
+GIVEN_UP = TEXTS["end.restarts"]
 
 
 @dataclass
 class Conversation:
-    """One thread and the numbers of the jobs asked for in it."""
+    """One thread, the numbers of the jobs asked for in it, and how often a given up request was repeated."""
 
     root: str
     jobs: list[int] = field(default_factory=list)
+    asked_again: int = 0
 
 
 class RandomUsers:
@@ -91,11 +94,20 @@ class RandomUsers:
         return here
 
     async def _answered(self, here: Conversation) -> None:
+        """Wait for all answers. Where Hermes gave a request up after several restarts, ask again."""
+
         def all_ended() -> bool:
             shown = {int(n) for text in self.said(here) for n in re.findall(r"end-(\d+)", text)}
             return shown.issuperset(here.jobs)
 
-        await self.sim.wait_for(all_ended, timeout=240)
+        def given_up() -> bool:
+            return sum(text in GIVEN_UP for text in self.said(here)) > here.asked_again
+
+        while not all_ended():
+            await self.sim.wait_for(lambda: all_ended() or given_up(), timeout=240)
+            if not all_ended():
+                here.asked_again += 1
+                await self.sim.say(self.rng.choice(PEOPLE), PLACE, "@hermes please go on", thread_ts=here.root)
         self.done.update(here.jobs)
 
     def said(self, here: Conversation) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from bot.model.tool_call_assembly import CallList
 from bot.ports import ModelReply, Usage
 from tools.text_cleanup import storable
+from tools.visible_text import StreamFilter
 
 MAX_LINE = 4 << 20  # bytes of one event; real chunks are far smaller
 BLANK = b"\xef\xbb\xbf \t\r\n"  # a byte order mark and white space, which may come before the first event
@@ -31,7 +32,8 @@ class StreamParser:
     """Pass it the bytes in chunks of any size with `feed`; then call `close` and `reply`.
 
     It parses server-sent events (WHATWG HTML, "Server-sent events"), more leniently than the standard, and also one
-    JSON body, from servers that ignore `stream: true`. Tool calls without an id get one made from `seed`.
+    JSON body, from servers that ignore `stream: true`. Tool calls without an id get one made from `seed`. Characters
+    that do not show are left out of the text.
     """
 
     def __init__(self, model: str, seed: str) -> None:
@@ -44,6 +46,7 @@ class StreamParser:
         self._event = b""
         self._started = self._recognized = False
         self._texts: list[str] = []
+        self._filter = StreamFilter()
         self._high_surrogate = ""  # the first half of a surrogate pair
         self._finish: str | None = None
         self._usage = Usage()
@@ -71,10 +74,9 @@ class StreamParser:
         """Process the end of the stream; return the text that it completes. Raise the errors of `feed`."""
         text = self._line(self._rest) if self._body is None else self._parse_body(bytes(self._body))
         self._check_event()
-        if self._high_surrogate:
-            self._texts.append("\ufffd")
-            text += "\ufffd"
-        return text
+        last = self._filter.feed("\ufffd" if self._high_surrogate else "") + self._filter.close()
+        self._texts.append(last)
+        return text + last
 
     def reply(self) -> ModelReply:
         """Return the complete reply. Raise BrokenStreamError, or MalformedStreamError if it was no reply at all."""
@@ -162,7 +164,7 @@ class StreamParser:
         """Return text that can be stored; the first half of a surrogate pair at its end waits for the second."""
         text = self._high_surrogate + text
         self._high_surrogate = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        text = storable(text.removesuffix(self._high_surrogate))
+        text = self._filter.feed(storable(text.removesuffix(self._high_surrogate)))
         self._texts.append(text)
         return text
 

@@ -19,6 +19,7 @@ from bot.slack.slack_errors import ENDED, STOPPED, is_lost, is_transient
 from storage.records import Person, Place, PlaceKind, Thread
 from tools.text_cleanup import storable
 from tools.tool_context import ChatError, Posted
+from tools.visible_text import visible, without_hidden
 
 log = logging.getLogger("bot.slack")
 
@@ -68,7 +69,7 @@ class SlackChat:
                 await self._add_end_note(channel, ts, note)
 
     async def post(self, thread: Thread, markdown: str, *, key: str, sent_parts: Collection[int] = ()) -> list[str]:
-        parts = enumerate(split(neutralize_mentions(markdown)))
+        parts = enumerate(split(neutralize_mentions(without_hidden(markdown))))
         posted: list[str] = []
         for part, text in parts:
             if part in sent_parts:
@@ -80,7 +81,7 @@ class SlackChat:
         return posted
 
     async def post_ephemeral(self, thread: Thread, user: str, markdown: str, buttons: Sequence[Button] = ()) -> None:
-        texts = split(neutralize_mentions(markdown))
+        texts = split(neutralize_mentions(visible(markdown, keep_emoji=True)))
         where: Args = {"channel": thread.channel, "user": user} | ({"thread_ts": thread.root} if thread.root else {})
         for n, text in enumerate(texts, 1):
             is_last = n == len(texts)

@@ -16,6 +16,7 @@ from storage import deliveries, inbox
 from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Phase, Session
 from tools.tool_context import ChatError
+from tools.visible_text import visible
 
 log = logging.getLogger(__name__)
 STOP_EVENT_CHECKS = 15
@@ -201,7 +202,7 @@ def ending_names(tx: Tx, people: PeopleCache, session: Session, by: str) -> tupl
     if not by:
         return locale, ""
     stopper = people.person(tx, session.thread.team, by)
-    return locale, stopper.name if stopper else say("card.someone", locale)
+    return locale, visible(stopper.name) if stopper else say("card.someone", locale)
 
 
 def ending_text(reason: str, locale: str, name: str) -> str:

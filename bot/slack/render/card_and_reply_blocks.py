@@ -12,6 +12,7 @@ from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.texts import say
 from storage.records import PRIVATE_TOOLS, Approval
 from tools.text_cleanup import storable
+from tools.visible_text import visible
 
 Block = dict[str, Any]
 APPROVE, DENY = "hermes_approve", "hermes_deny"
@@ -160,7 +161,7 @@ def content_with_buttons(markdown: str, buttons: Sequence[Button]) -> dict[str, 
 
 def command_response(answer: CommandAnswer) -> dict[str, Any]:
     """Return a command's answer as the content of a Slack response."""
-    return content_with_buttons(neutralize_mentions(answer.text), answer.buttons)
+    return content_with_buttons(neutralize_mentions(visible(answer.text, keep_emoji=True)), answer.buttons)
 
 
 def section(mrkdwn: str) -> Block:

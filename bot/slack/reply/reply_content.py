@@ -9,6 +9,7 @@ from bot.ports import TaskStatus
 from bot.slack.render.slack_text import neutralize_mentions, shorten
 from bot.slack.render.split_markdown import cut, releasable
 from bot.texts import say
+from tools.visible_text import visible
 
 CARD_TEXT_LIMIT = 256  # title and output of a task card (Slack: task_update chunk)
 MIN_ROOM = 200  # a message with less room than this is full
@@ -71,8 +72,8 @@ class PendingContent:
 
     def set_card(self, card: TaskCard) -> None:
         """Add or update a card. A new one waits for the end of the growing text, so that it does not split it."""
-        title = shorten(neutralize_mentions(card.title), CARD_TEXT_LIMIT) or card.key[:CARD_TEXT_LIMIT]
-        output = shorten(neutralize_mentions(card.output or ""), CARD_TEXT_LIMIT) or None
+        title = _label(card.title) or card.key[:CARD_TEXT_LIMIT]
+        output = _label(card.output or "") or None
         waits = bool(self.step_text) and card.key not in self._placed
         (self._later if waits else self._queue).append(TaskCard(card.key, title, card.status, output))
         if not waits:
@@ -243,6 +244,11 @@ def task_card_blocks(cards: Iterable[TaskCard]) -> list[dict[str, Any]]:
         text = {"type": "rich_text_section", "elements": [{"type": "text", "text": card.output}]}
         blocks.append(block | {"output": {"type": "rich_text", "elements": [text]}} if card.output else block)
     return blocks
+
+
+def _label(text: str) -> str:
+    """Return the text of a task card on one line."""
+    return shorten(neutralize_mentions(visible(text, keep_emoji=True)), CARD_TEXT_LIMIT)
 
 
 def _merged(items: list[Item]) -> tuple[Item, ...]:

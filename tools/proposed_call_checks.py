@@ -18,7 +18,15 @@ from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 
 TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
+MAX_CALLS = 20  # of one reply
 RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
+
+
+_TOO_MANY = failed(
+    "too_many_calls",
+    f"At most {MAX_CALLS} tools can be called in one reply; this call was not made.",
+    suggestion="Read the results of the others, then call it again if it is still needed.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +67,14 @@ def review(
     excluded: Collection[str] = (),
     offered: Mapping[str, ToolIdentity] | None = None,
 ) -> tuple[ReviewedCall, ...]:
-    """Review the calls of one model reply, in their order.
+    """Review the calls of one model reply, in their order; those after the first MAX_CALLS are refused.
 
     `unresolved`: hashes of the session's calls with an unknown outcome; an identical call needs an approval.
     `excluded`: people whose approval does not count. `offered`: the tools as the model saw them.
     """
     offered = registry.identities() if offered is None else offered
-    return tuple(_review(registry, policy, call, requester, unresolved, excluded, offered) for call in calls)
+    first = [_review(registry, policy, c, requester, unresolved, excluded, offered) for c in calls[:MAX_CALLS]]
+    return (*first, *(_refused(call, brief(call.name, 64), _TOO_MANY) for call in calls[MAX_CALLS:]))
 
 
 def is_changed(registry: Registry, call: ToolCall) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tools.samples import asked, call_of, json_names, json_values, send_money, weather, wipe
-from tools.proposed_call_checks import RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
+from tools.proposed_call_checks import MAX_CALLS, RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
 from tools.tool_decorator import tool
 from tools.tool_policy import Policy, ToolRule
 from tools.tool_registry import Registry
@@ -26,6 +26,12 @@ def one(name: str, arguments: str, **changes: object) -> ReviewedCall:
 
 def error(refusal: str | None) -> dict[str, object]:
     return dict(json.loads(refusal or "{}")["error"])
+
+
+def test_calls_after_the_twentieth_are_refused() -> None:
+    found = review(registry, policy, [asked("weather", '{"city":"x"}')] * 200, "U1")
+    assert [r.decision for r in found] == ["allow"] * MAX_CALLS + ["deny"] * (200 - MAX_CALLS)
+    assert {error(r.refusal)["code"] for r in found[MAX_CALLS:]} == {"too_many_calls"}
 
 
 def test_calls_come_back_in_their_order_with_their_provider_ids() -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from storage.records import CallState
 from tools.call_outcome import CallOutcome, failed, ok
 from tools.proposed_call_checks import ReviewedCall
 
@@ -133,5 +134,28 @@ RESULTS: dict[str, str] = {
         "unknown", "The call was interrupted: it may or may not have had its effect. A person was asked."
     ),
     "restarts": failed("interrupted", "The call was interrupted by restarts several times, so it was given up."),
+    "too_many_approvals": failed(
+        "too_many_approvals",
+        "Five questions in this conversation wait for a person's decision, so nobody was asked about this call.",
+        suggestion="Do not repeat it now: say what you want to do next, and call it again after they have decided.",
+    ),
     "awaiting": failed("awaiting_approval", "A person has been asked; the outcome will follow as approval_result."),
+}
+
+VERDICT_STATES: dict[Verdict, CallState] = {
+    "denied": CallState.DENIED,
+    "expired": CallState.EXPIRED,
+    "withdrawn": CallState.WITHDRAWN,
+    "changed": CallState.WITHDRAWN,
+    "worked": CallState.SUCCEEDED,
+    "skipped": CallState.UNKNOWN,
+}
+# How an attempt may end, and what may still be reported of an attempt whose outcome is unknown. "Cancelled" may be,
+# because the executor reports it only of an attempt that never started; "timed out" adds nothing to "unknown".
+ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
+LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
+ASKED = (CallState.AWAITING_APPROVAL, CallState.UNKNOWN)
+VERDICTS = {
+    CallState.AWAITING_APPROVAL: {"approved", "denied", "expired", "withdrawn", "changed"},
+    CallState.UNKNOWN: {"run_again", "worked", "skipped", "expired"},
 }

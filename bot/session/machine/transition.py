@@ -13,18 +13,20 @@ Invariants (checked with random events in tests/bot/session/machine/test_transit
     closes that turn's calls and no others.
  6. In `waiting_tool` an attached call runs; at rest none does.
  7. Exactly the calls that await approval or are unknown have an open approval; at rest these decide the phase.
+ 8. A reply opens an approval only while fewer than MAX_APPROVALS are open.
 """
 
 from dataclasses import replace
 
 from bot.session.machine import effects as do
 from bot.session.machine import events
-from bot.session.machine.events import RESULTS, Event
+from bot.session.machine.events import ASKED, ATTEMPT_ENDS, LATE_ENDS, RESULTS, VERDICT_STATES, VERDICTS, Event
 from storage.records import CallState, OpenCall, Phase, Session
 from tools.call_outcome import failed
 
 Change = tuple[Session, tuple[do.Effect, ...]]
 MAX_RESUMES = 3  # of one turn, and of one call, by new processes: the next crash may have the same cause
+MAX_APPROVALS = 5  # open ones of a session
 
 
 def transition(session: Session, event: Event) -> Change:
@@ -231,28 +233,10 @@ def _give_up(session: Session) -> Change:
 
 # --- tool calls ---------------------------------------------------------------------------------------------------
 
-VERDICT_STATES: dict[events.Verdict, CallState] = {
-    "denied": CallState.DENIED,
-    "expired": CallState.EXPIRED,
-    "withdrawn": CallState.WITHDRAWN,
-    "changed": CallState.WITHDRAWN,
-    "worked": CallState.SUCCEEDED,
-    "skipped": CallState.UNKNOWN,
-}
-# How an attempt may end, and what may still be reported of an attempt whose outcome is unknown. "Cancelled" may be,
-# because the executor reports it only of an attempt that never started; "timed out" adds nothing to "unknown".
-ATTEMPT_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.TIMED_OUT, CallState.CANCELLED, CallState.UNKNOWN)
-LATE_ENDS = (CallState.SUCCEEDED, CallState.FAILED, CallState.CANCELLED)
-VERDICTS = {
-    CallState.AWAITING_APPROVAL: {"approved", "denied", "expired", "withdrawn", "changed"},
-    CallState.UNKNOWN: {"run_again", "worked", "skipped", "expired"},
-}
-
 
 def rest_phase(session: Session) -> Phase:
     """Return the rest phase of a session with these calls."""
-    open_approval = any(c.state in (CallState.AWAITING_APPROVAL, CallState.UNKNOWN) for c in session.calls)
-    return Phase.AWAITING_CONFIRMATION if open_approval else Phase.WAITING_INPUT
+    return Phase.AWAITING_CONFIRMATION if any(c.state in ASKED for c in session.calls) else Phase.WAITING_INPUT
 
 
 def _plan_calls(session: Session, event: events.Replied) -> Change:
@@ -263,13 +247,16 @@ def _plan_calls(session: Session, event: events.Replied) -> Change:
     ]
     effects: list[do.Effect] = [do.Append("assistant", {"text": event.text, "calls": listed})]
     opened: list[OpenCall] = []
+    free = MAX_APPROVALS - sum(c.state in ASKED for c in session.calls)
     for position, call in enumerate(event.calls):
         review = call.review
-        if review.decision == "deny" or review.refusal is not None:
-            refusal = review.refusal or failed("denied", "Policy does not allow this tool.")
+        refusal = review.refusal or (RESULTS["too_many_approvals"] if review.decision == "ask" and free < 1 else None)
+        if review.decision == "deny" or refusal is not None:
+            refusal = refusal or failed("denied", "Policy does not allow this tool.")
             effects += [do.PlanCall(call, position, CallState.FAILED, refusal), _result(call.id, refusal, review.name)]
             continue
         runs = review.decision == "allow"
+        free -= not runs
         state = CallState.RUNNING if runs else CallState.AWAITING_APPROVAL
         effects.append(do.PlanCall(call, position, state))
         effects.append(do.RunTool(call.id, 1) if runs else do.AskApproval(call.id, "approval", review.rule))

@@ -13,6 +13,7 @@ from bot.session.machine.effects import (
     StartAttempt,
 )
 from bot.session.machine.events import Item, WaitingMessage, WaitingOutcome
+from bot.session.machine.transition import MAX_APPROVALS
 from storage.records import CallState
 from tools.proposed_call_checks import ReviewedCall
 
@@ -93,7 +94,8 @@ class Ledger:
 
     def plan(self, effect: PlanCall, turn: int, step: int) -> None:
         call, review = effect.call, effect.call.review
-        refused = review.decision == "deny" or review.refusal is not None
+        full = review.decision == "ask" and len(self.approvals) >= MAX_APPROVALS
+        refused = review.decision == "deny" or review.refusal is not None or full
         wanted = {"allow": CallState.RUNNING, "ask": CallState.AWAITING_APPROVAL}
         assert effect.state is (CallState.FAILED if refused else wanted[review.decision])
         assert bool(effect.result) == refused
@@ -129,6 +131,7 @@ class Ledger:
         assert effect.result or row.open, "the model must be told something"
 
     def ask(self, effect: AskApproval) -> None:
+        assert effect.kind == "unknown" or len(self.approvals) < MAX_APPROVALS
         row = self.rows[effect.call]
         assert effect.call not in self.approvals, "two questions about one call"
         assert row.state is (CallState.AWAITING_APPROVAL if effect.kind == "approval" else CallState.UNKNOWN)

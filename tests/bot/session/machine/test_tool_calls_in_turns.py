@@ -63,6 +63,17 @@ def test_a_risky_call_opens_a_card_and_the_session_rests_without_asking_the_mode
     assert session.phase is Phase.AWAITING_CONFIRMATION
 
 
+def test_no_more_than_five_approvals_are_open_in_a_session() -> None:
+    waiting = gone_on("a", "b", "c")
+    reply = Replied(3, 3, "", (*(call(c, "ask") for c in "defg"), call("r", "allow")))
+    session, effects = transition(asked(waiting, said(3)), reply)
+    assert [e.call for e in of(effects, AskApproval)] == ["d", "e"]
+    assert {c.id for c in session.calls} == {*"abcde", "r"}
+    results = {e.content["call"]: e.content["text"] for e in of(effects, Append) if e.role == "tool"}
+    assert set(results) == {"f", "g"}
+    assert all('"too_many_approvals"' in text for text in results.values())
+
+
 def test_the_transcript_has_each_call_as_it_was_reviewed() -> None:
     proposed = call("a")
     proposed = replace(proposed, review=replace(proposed.review, arguments={"n": 1}, raw_arguments="{n: 1"))

@@ -15,7 +15,7 @@ from bot.memory.search_terms import CJK
 MAX_SENTENCES = 3  # that one memory may be taken from
 
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
-_SENTENCE_END = re.compile(r"[.!?;]+(?:\s|$)|[。！？；\n]+")
+_SENTENCE_END = re.compile(r"[.!?;](?:\s|$)|[。！？；\n]+")
 _TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
 _REQUEST = re.compile(
     r"\b(?:please |can you |could you |always )?(?:remember|note|save|keep in mind|(?:don't|do not|never) forget)\b"

@@ -156,9 +156,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.private": ("What it is about is not shown here: memories are private.", "此处不显示内容：记忆是私密的。"),
     "card.no_arguments": ("No arguments.", "没有参数。"),
     "card.too_long": (
-        "The arguments are too long to show in full: {size} characters, SHA-256 {hash}. The beginning and the "
-        "end are below. The middle is not shown.",
-        "参数过长，无法完整显示：共 {size} 个字符，SHA-256 {hash}。下面是开头和结尾，中间部分未显示。",
+        "The arguments are too long to show in full: {size} characters, SHA-256 {hash}. What is left out below is "
+        "marked with its length.",
+        "参数过长，无法完整显示：共 {size} 个字符，SHA-256 {hash}。下面省略的部分标有长度。",
     ),
     "card.omitted": ("… {size} characters not shown …", "……{size} 个字符未显示……"),
     "card.who": ("Can decide: {who}", "可以决定的人：{who}"),

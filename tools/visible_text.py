@@ -7,6 +7,7 @@
 import json
 import re
 import unicodedata
+from typing import Any
 
 # Default_Ignorable_Code_Point (Unicode 17.0, DerivedCoreProperties.txt), the reserved code points among them included.
 _IGNORABLE = (
@@ -78,9 +79,9 @@ def visible(text: str, *, keep_emoji: bool = False) -> str:
     return search.sub(lambda m: m[1] or (m[2] * 2 if m[2] else _escape(m[0])), text)
 
 
-def quoted(text: str) -> str:
-    r"""Return the text as a JSON string in which characters that do not show are escapes such as `\u{200B}`."""
-    literal = json.dumps(text, ensure_ascii=False)
+def quoted(value: Any, indent: int | None = None) -> str:
+    r"""Return a value as JSON in which characters that do not show are escapes such as `\u{200B}`."""
+    literal = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     pattern = _to_escape(literal)
     return pattern.sub(lambda m: _escape(m[0]), literal) if pattern else literal
 

@@ -1,8 +1,7 @@
 """Block Kit blocks built from records, within Slack's limits (Slack: "Block Kit reference"). Pure."""
 
 import hashlib
-import json
-import unicodedata
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,7 @@ from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.texts import say
 from storage.records import PRIVATE_TOOLS, Approval
 from tools.text_cleanup import storable
-from tools.visible_text import visible
+from tools.visible_text import quoted, visible
 
 Block = dict[str, Any]
 APPROVE, DENY = "hermes_approve", "hermes_deny"
@@ -24,7 +23,8 @@ STOP = "hermes_stop"
 SECTION_LIMIT = 3_000
 BLOCK_TEXT_LIMIT = 2_900  # of one preformatted block
 ARGUMENTS_LIMIT = 9_000  # all blocks of a message together may have about 13,200 characters
-HEAD, TAIL = 5_000, 2_500  # characters that are shown of longer arguments
+VALUE_ROOMS = (2_000, 600, 200, 60)  # characters that are shown of each string of longer arguments
+HEAD, TAIL = 5_000, 2_500  # characters that are shown of arguments that are too long even so
 BUTTON_LIMIT = 75
 FALLBACK_BYTES = 3_000  # of `text`: chat.update refuses more than about 4,000 bytes
 OUTCOMES = {  # the text of each status, by the kind of the approval
@@ -68,32 +68,42 @@ def argument_blocks(approval: Approval, locale: str) -> list[Block]:
         return [context(say("card.private", locale))]
     if not approval.arguments:
         return [context(say("card.no_arguments", locale))]
-    text = exact_json(approval.arguments)
+    text = quoted(approval.arguments, indent=2)
     if len(text) <= ARGUMENTS_LIMIT:
         label = "card.difference" if approval.kind == "definition" else "card.arguments"
         return [context(say(label, locale)), *preformatted(text)]
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
     head = section(say("card.too_long", locale, size=len(text), hash=digest))
+    for room in VALUE_ROOMS:
+        if len(short := with_short_values(approval.arguments, room, locale)) <= ARGUMENTS_LIMIT:
+            return [head, *preformatted(short)]
     left_out = context(say("card.omitted", locale, size=len(text) - HEAD - TAIL))
     return [head, *preformatted(text[:HEAD]), left_out, *preformatted(text[-TAIL:])]
 
 
-def exact_json(arguments: dict[str, Any]) -> str:
-    """Return arguments as indented JSON without invisible characters.
+def with_short_values(arguments: dict[str, Any], room: int, locale: str) -> str:
+    """Return arguments as JSON with every key; of a string longer than `room` characters the middle is left out.
 
-    Control, direction and zero-width characters could make a call look like another one, so they become escapes.
+    What says so stands outside of the quotation marks, where no value can imitate it.
     """
-    text = json.dumps(arguments, ensure_ascii=False, indent=2, default=str)
-    if text.isascii():
-        return text
-    return "".join(_escaped(character) for character in text)
+    cut: list[str] = []
 
+    def shortened(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(key).replace("\0", "\ufffd"): shortened(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [shortened(one) for one in value]
+        if not isinstance(value, str):
+            return value
+        if len(value) <= room:
+            return value.replace("\0", "\ufffd")
+        half = room // 2
+        omitted = say("card.omitted", locale, size=len(value) - 2 * half)
+        cut.append(f"{quoted(value[:half])} {omitted} {quoted(value[-half:])}")
+        return f"\0{len(cut) - 1}"
 
-def _escaped(character: str) -> str:
-    category = unicodedata.category(character)
-    if character in {" ", "\n"} or category not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}:
-        return character
-    return f"\\u{ord(character):04x}" if category == "Zs" else json.dumps(character)[1:-1]
+    text = quoted(shortened(arguments), indent=2)
+    return re.sub(r'"\\u0000(\d+)"', lambda match: cut[int(match[1])], text)
 
 
 def decision_lines(approval: Approval, locale: str) -> list[str]:

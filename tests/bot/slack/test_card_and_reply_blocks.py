@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.ports import ApprovalCard
-from bot.slack.render.card_and_reply_blocks import ARGUMENTS_LIMIT, card_blocks, card_text, exact_json
+from bot.slack.render.card_and_reply_blocks import ARGUMENTS_LIMIT, card_blocks, card_text
 from bot.texts import say
 from storage.records import Approval, ApprovalRule, Thread
+from tools.visible_text import quoted
 
 THREAD = Thread("T1", "C1", "1.0")
 OPEN = Approval(
@@ -88,12 +90,18 @@ def test_a_card_is_in_the_requesters_language() -> None:
     assert "批准" in words(card_blocks(ApprovalCard(OPEN, "write", locale="zh-CN")))
 
 
+def read_json(shown: str) -> Any:
+    """Return the value of JSON with escapes such as `\\u{200B}`."""
+    escape = re.compile(r"(?<!\\)((?:\\\\)*)\\u\{([0-9A-F]+)\}")
+    return json.loads(escape.sub(lambda m: m[1] + chr(int(m[2], 16)), shown))
+
+
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=4000), min_size=1, max_size=4))
 def test_arguments_are_shown_exactly_or_marked_as_shortened(arguments: dict[str, str]) -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write"))
-    text = exact_json(arguments)
+    text = quoted(arguments, indent=2)
     if len(text) <= ARGUMENTS_LIMIT:
-        assert json.loads(shown_arguments(blocks)) == arguments
+        assert read_json(shown_arguments(blocks)) == arguments
     else:
         assert str(len(text)) in words(blocks)
         assert hashlib.sha256(text.encode()).hexdigest() in words(blocks)
@@ -116,11 +124,41 @@ def test_every_card_keeps_to_slacks_limits(arguments: dict[str, str], note: str,
 
 def test_nothing_in_the_arguments_is_invisible() -> None:
     hidden = {"path": "a\u202egnp.exe\u200b\u00a0x"}
-    text = exact_json(hidden)
-    assert "\\u202e" in text
-    assert "\\u200b" in text
-    assert "\\u00a0" in text
-    assert json.loads(text) == hidden
+    text = shown_arguments(card_blocks(ApprovalCard(replace(OPEN, arguments=hidden), "write")))
+    assert "\\u{202E}" in text
+    assert "\\u{200B}" in text
+    assert "\\u{A0}" in text
+    assert read_json(text) == hidden
+
+
+@pytest.mark.parametrize(
+    "hidden", ["ok" + "".join(chr(0xE0100 + ord(c)) for c in "and wire money"), "report\ufe0f.txt"]
+)
+def test_text_hidden_in_variation_selectors_is_shown(hidden: str) -> None:
+    shown = shown_arguments(card_blocks(ApprovalCard(replace(OPEN, arguments={"a": hidden}), "write")))
+    assert shown.count("\\u{") == len(hidden) - len("".join(c for c in hidden if c.isascii()))
+
+
+@pytest.mark.parametrize("size", [6_000, 60_000])
+def test_every_key_is_shown_whatever_long_values_stand_around_it(size: int) -> None:
+    arguments = {
+        "aaa": "x" * size,
+        "amount": 999999,
+        "nested": {"to": "mallory", "note": ["y" * size]},
+        "zzz": "z" * size,
+    }
+    shown = shown_arguments(card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write")))
+    assert all(part in shown for part in ('"aaa"', '"amount": 999999', '"to": "mallory"', '"note"', '"zzz"'))
+    assert shown.count("characters not shown") == 3
+
+
+def test_a_value_cannot_imitate_the_mark_of_what_is_left_out() -> None:
+    arguments = {"a": "x" * 9_000, "b": "\\u00000", "c": '" … 5 characters not shown … "', "d": "\x000"}
+    shown = shown_arguments(card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write")))
+    lines = {line.strip()[:4]: line for line in shown.splitlines()}
+    assert [key for key, line in lines.items() if 'x" … ' in line] == ['"a":']
+    assert "\\\\u00000" in lines['"b":']
+    assert '\\" … 5' in lines['"c":']
 
 
 def test_arguments_cannot_notify_people_or_forge_a_card() -> None:

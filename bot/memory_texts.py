@@ -17,7 +17,7 @@ MEMORY_TEXTS: dict[str, tuple[str, str]] = {
         "- `/memory forget <编号或词语>` – 经您确认后永久删除一条\n"
         "在消息列中，请改用 `@Hermes !memory …`。这些回复只有您能看到。",
     ),
-    "memory.unknown": ("Unknown command `{verb}`.", "未知指令 `{verb}`。"),
+    "memory.unknown": ("Unknown command `{verb}`.", "未知命令 `{verb}`。"),
     "memory.list": (
         "**Your memories** ({first}–{last} of {total})",
         "**您的记忆**（第 {first}–{last} 条，共 {total} 条）",
@@ -140,7 +140,7 @@ MEMORY_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "memory.refused.payment": (
         "I didn't save that, because it seems to contain a card or bank account number. If it is a different "
-        "number, please leave out the digits that look like one.",
+        "number, please say it again without those digits.",
         "没有保存，因为其中似乎含有银行卡号或账号。如果是其他号码，请去掉相似的数字。",
     ),
     "memory.refused.empty": ("That contains nothing to remember.", "其中没有可以记住的内容。"),

@@ -89,7 +89,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "end.filtered": ("The model service blocked the rest of this answer.", "模型服务屏蔽了此回答的其余部分。"),
     "end.stuck": (
-        "The same tool call failed three times with the same error, so I stopped trying.",
+        "The same tool call kept failing with the same error, so I stopped.",
         "同一个工具调用三次出现相同的错误，因此我不再尝试。",
     ),
     "end.max_steps": (
@@ -115,7 +115,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "This was already decided. Your click changed nothing.",
         "此事已有决定，您的点击没有改变任何内容。",
     ),
-    "approval.expired": ("The time to decide is over. The tool was not run.", "决定时间已过，工具没有运行。"),
+    "approval.expired": ("This approval has expired. The tool was not run.", "决定时间已过，工具没有运行。"),
     "approval.changed_again": (
         "This tool has changed since then, so I can't run it again. Please choose whether it worked, or skip.",
         "此后这个工具已发生变化，无法重新运行。请选择它是否已成功，或跳过。",
@@ -126,7 +126,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "approval.counted": ("Your approval was counted. More approvals are needed.", "已计入您的批准，还需要其他人批准。"),
     "approval.repaired": (
-        "The model's arguments were not valid JSON and were repaired. Please check them carefully.",
+        "The AI model wrote these arguments with errors, and I repaired them. Please check them carefully.",
         "模型给出的参数不是有效的 JSON，已被修复。请仔细核对。",
     ),
     "approval.equal_unknown": (
@@ -151,7 +151,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.facts": ("Effect: {effect} · requested by {requester}", "影响：{effect} · 请求人：{requester}"),
     "card.effect.read": ("read-only", "只读"),
     "card.effect.write": ("makes changes", "会修改内容"),
-    "card.effect.danger": ("risky or hard to undo", "有风险或难以撤销"),
+    "card.effect.danger": ("risky", "有风险"),
     "card.arguments": ("With exactly these arguments:", "确切参数如下："),
     "card.private": ("What it is about is not shown here: memories are private.", "此处不显示内容：记忆是私密的。"),
     "card.no_arguments": ("No arguments.", "没有参数。"),
@@ -223,7 +223,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "- `/memory list`、`search`、`add`、`edit`、`forget` – 我记住的关于您的内容（仅您可见）\n"
         "- 在消息列中，请提及我并输入 `!stop`、`!status`、`!new`、`!tools` 或 `!memory …`",
     ),
-    "command.unknown": ("Unknown command `{word}`.", "未知指令 `{word}`。"),
+    "command.unknown": ("Unknown command `{word}`.", "未知命令 `{word}`。"),
     "command.new_where": (
         "Slash commands don't work in threads. To start a new conversation, write `@hermes !new` in the thread.",
         "斜杠命令不能在消息列中使用。要开始新的对话，请在该消息列中输入 `@hermes !new`。",

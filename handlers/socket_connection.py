@@ -14,7 +14,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 log = logging.getLogger(__name__)
-sdk_log = logging.getLogger("slack_sdk.socket")  # logs complete messages at DEBUG; bot.ops.logs silences it
+sdk_log = logging.getLogger("slack_sdk.socket")  # logs complete messages at DEBUG; bot.ops.json_logging silences it
 ANSWER_SECONDS = 2.0  # at shutdown, for events that are being stored
 CHECK_SECONDS = 15
 

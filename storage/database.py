@@ -88,7 +88,7 @@ class Database:
         self._writes.defer(lambda tx: fn(tx, *args, **kwargs), SOON_SECONDS)
 
     def write_later(self, fn: Callable[Concatenate[Tx, P], Any], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Like `write_soon`, but alone only after two seconds: for what can be found out again after a crash."""
+        """Queue a write that may wait up to two seconds for others. Use it for what a restart can find out again."""
         self._writes.defer(lambda tx: fn(tx, *args, **kwargs), LATER_SECONDS)
 
     async def read(self, fn: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:

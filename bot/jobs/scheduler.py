@@ -95,7 +95,7 @@ class Scheduler:
             task.add_done_callback(lambda _: self._tasks.pop(name, None) and None)
 
     async def _ran_before(self, name: str, job: ScheduledJob) -> bool:
-        """Return False at the very first start of the job, and record its last occurrence as not missed."""
+        """Return True if the job ran before; if not, record its last occurrence, so that it does not run now."""
         if await self._db.read(job_runs.newest_due, name) is not None:
             return True
         now = self._now()

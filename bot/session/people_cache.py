@@ -66,7 +66,7 @@ class PeopleCache:
         self._trim(self._places)
 
     def mark_shared(self, tx: Tx, team: str, channel: str) -> None:
-        """Record that another organisation joined a channel: from now on no public memory may be used there."""
+        """Record that another organization joined a channel: from now on no public memory may be used there."""
         found = people_and_places.place(tx, team, channel)  # from the database: an earlier change may be rolled back
         if found is not None and not found[0].shared:
             self.store_place(tx, replace(found[0], shared=True), found[1])

@@ -67,7 +67,7 @@ class TokenCalibration:
         self._prefix = 0
 
     def prefix(self, system: str, tools: Sequence[dict[str, Any]]) -> int:
-        """Return the estimate for system prompt and tools, the JSON that is sent; counted again when they changed."""
+        """Return the estimated tokens of the system prompt and the tools, counted again only if they changed."""
         key = (system, *(id(t) for t in tools))
         if key != self._key:
             schemas = sum(count(json.dumps(tool, ensure_ascii=False)) for tool in tools)

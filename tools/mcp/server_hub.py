@@ -20,7 +20,7 @@ READY_WAIT_S = 3.0  # a turn waits this long for servers in their first connecti
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server as doctor, `/hermes status` and the metrics show it. `error` and `withheld` contain no secret."""
+    """One server as `hermes doctor`, `hermes mcp` and the metrics show it. `error` and `withheld` contain no secret."""
 
     name: str
     state: Literal["connecting", "ready", "down", "closed", "disabled"]

@@ -59,7 +59,7 @@ class Runner:
     async def recover(self) -> int:
         """Take over the unfinished sessions without an actor; return their number.
 
-        At the start these are all that the last process left. Later their lookup or delivery has failed.
+        At the start the last process left them. Later they are those with a failed lookup or delivery.
         """
         return await self._take_over(await self.services.db.read(sessions.unfinished))
 

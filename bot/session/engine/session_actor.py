@@ -1,7 +1,7 @@
 """One session at work: it takes one event at a time, commits what it decides, and then carries it out.
 
-An actor lives while there is work to do. All its state is in the database: it, or the process, may end between any two
-lines.
+An actor exists only while its session has work. It keeps no state of its own: everything is in the database, so the
+process may be killed at any line.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Actor:
         """Start the actor's task. `wake_session` wakes the session that `!new` opens; `on_end` is called once."""
         self._wake_session = wake_session
         if self._takeover is not None:
-            self.feed(Resumed())  # first: it is about what the last process started, not about what starts here
+            self.feed(Resumed())  # before anything starts here: it ends what the last process started
         self._task = asyncio.create_task(self._run_to_end(on_end), name=f"session {self.id[:8]}")
 
     def wake(self) -> None:

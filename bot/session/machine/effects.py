@@ -131,7 +131,7 @@ class TakeInbox:
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """Send request (turn, step), the turn's `number`-th."""
+    """Ask the model in this step of the turn. `number`: how many requests the turn has made, with this one."""
 
     turn: int
     step: int

@@ -301,7 +301,7 @@ def _interim_results(session: Session) -> Change:
 
 
 def is_unsettled(call: OpenCall) -> bool:
-    """Return True if a stop changes this call. A call that was stopped before and does not run is left as it is."""
+    """Return True if a stop changes this call. One that was stopped before and does not run stays as it is."""
     return not call.quiet or call.state is CallState.RUNNING
 
 

@@ -67,7 +67,7 @@ class TurnReply:
             return await self._open(session, self._current)
 
     async def open_for_tool(self, session: Session) -> None:
-        """Open the reply where a turn continues with a tool call, unless that would wait for Slack."""
+        """Open the reply of a turn that continues with a tool call. If that has to wait for Slack, do nothing."""
         free = self._previous is None or self._previous.done()
         if free and self._current.key is not None and not self._lock.locked():
             await self._open(session, self._current)

@@ -1,8 +1,12 @@
 """What the session engine calls and reads. Built once, in `bot/app.py`."""
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from bot.ops.metrics import Metrics
 from bot.ports import Chat, Model
@@ -10,11 +14,14 @@ from bot.session.hermes_commands import HermesCommands
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
 from bot.session.token_estimate import TokenCalibration
-from storage.database import Database
+from storage.database import Database, StorageError
 from tools.retrying_executor import Executor
 from tools.tool_context import Clock
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
+
+log = logging.getLogger(__name__)
+RECORD_RETRY_SECONDS = (0.2, 1.0, 5.0, 15.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +72,13 @@ class Services:
     @property
     def now(self) -> Clock:
         return self.workspace.now
+
+    async def record_shown(self, write: Callable[..., None], *args: Any) -> None:
+        """Store what Slack shows already. Without this record it would be sent again, so a failed write is repeated."""
+        delays = chain(RECORD_RETRY_SECONDS, repeat(RECORD_RETRY_SECONDS[-1]))
+        while True:
+            try:
+                return await self.db.write(write, *args)
+            except StorageError as error:
+                log.error("sent message not recorded, trying again", extra={"reason": str(error)})
+                await asyncio.sleep(next(delays))

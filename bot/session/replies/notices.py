@@ -50,7 +50,7 @@ async def deliver_notice(services: Services, key: str, delivery: Delivery, sent_
         record_failure(services, key, delivery, error)
         return
     # At once, not with the next commit: otherwise the next read would find it pending.
-    await services.db.write(deliveries.settle, key, DeliveryState.SENT, services.now())
+    await services.record_shown(deliveries.settle, key, DeliveryState.SENT, services.now())
 
 
 def record_failure(services: Services, key: str, delivery: Delivery, error: ChatError) -> None:

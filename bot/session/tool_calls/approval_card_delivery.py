@@ -54,7 +54,7 @@ async def show_cards(services: Services, session: str, *, check_thread: bool = F
                 continue
             # The approval is settled and its card cannot be shown: it counts as shown.
         # At once, not with the next commit: otherwise the next read would find the card unposted.
-        await services.db.write(_record_shown, approval, ts)
+        await services.record_shown(_record_shown, approval, ts)
     return succeeded
 
 

@@ -105,6 +105,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "reply.working": ("Working on it…", "正在处理…"),
     "reply.continued": ("continues below", "在下方继续"),
     "reply.stop": ("Stop", "停止"),
+    "reply.refused": (
+        "Slack doesn't let me post in your thread, so my answer isn't there. Please ask again in a new message, or in a "
+        "direct message to me.",
+        "Slack 不允许我在您的消息列中发布消息，因此回复没有出现在那里。请用新消息或私信再问一次。",
+    ),
     "reply.waiting": ("waiting for a decision", "等待确认"),
     # --- replies to a click on an approval card
     "approval.unknown": (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
-from bot.session.replies.notices import deliver_notice, record_failure
+from bot.session.replies.notices import deliver_notice, is_refused_for_good, record_failure, report_refusal
 from bot.session.replies.turn_reply import ending_names, ending_text, status_of
 from bot.session.slack_workspace import Workspace
 from bot.texts import say
@@ -85,6 +85,8 @@ async def finish_deliveries(services: Services, found: Takeover) -> None:
                 await deliver_notice(services, key, parts[0], {p.part for p in sent[key] if p.key == key})
         except ChatError as error:
             record_failure(services, key, parts[0], error)
+            if parts[0].kind == "answer" and is_refused_for_good(error):
+                await report_refusal(services, found.session.thread, found.session.requester)
     session = await services.db.read(sessions.load, found.session.id)
     if at_rest(session):
         await services.chat.set_status(session.thread, status_of(session))

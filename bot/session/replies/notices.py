@@ -15,7 +15,11 @@ log = logging.getLogger(__name__)
 MAX_TRIES = 20  # about one a minute
 MAX_UNCERTAIN_TRIES = 3  # of an ephemeral message: nobody can look up whether it was posted
 # Nothing can be posted there again (Slack: errors of chat.postMessage and conversations.replies).
-THREAD_GONE = {"thread_not_found", "channel_not_found", "is_archived"}
+THREAD_GONE = {
+    "thread_not_found", "channel_not_found", "is_archived", "not_in_channel", "cannot_reply_to_message",
+    "messages_tab_disabled", "no_permission", "access_denied", "ekm_access_denied", "team_access_not_granted",
+    "as_user_not_supported", "channel_is_limited_access",
+}  # fmt: skip
 
 
 async def send_ephemeral(services: Services, thread: Thread, user: str, key: str) -> None:
@@ -28,6 +32,16 @@ async def send_ephemeral(services: Services, thread: Thread, user: str, key: str
         await services.chat.post_ephemeral(thread, user, say(key, locale))
     except ChatError as error:
         log.info("ephemeral message not delivered", extra={"reason": error.code})
+
+
+def is_refused_for_good(error: ChatError) -> bool:
+    """Return True if no later attempt can post in that thread."""
+    return error.code in THREAD_GONE or error.code.startswith("restricted_action")
+
+
+async def report_refusal(services: Services, thread: Thread, user: str) -> None:
+    """Tell a person, outside of the thread, that Slack accepts no answer in it. Never raises."""
+    await send_ephemeral(services, Thread(thread.team, thread.channel, ""), user, "reply.refused")
 
 
 async def deliver_notices(services: Services, session: str) -> None:
@@ -58,7 +72,7 @@ def record_failure(services: Services, key: str, delivery: Delivery, error: Chat
     log.warning("delivery failed", extra={"session": delivery.session, "reason": error.code})
     unverifiable = error.uncertain and delivery.kind == "whisper"
     limit = MAX_UNCERTAIN_TRIES if unverifiable else MAX_TRIES
-    if delivery.attempts + 1 >= limit or error.code in THREAD_GONE:
+    if delivery.attempts + 1 >= limit or is_refused_for_good(error):
         services.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, services.now(), error.code)
         services.metrics.delivery(DeliveryState.FAILED)
     else:

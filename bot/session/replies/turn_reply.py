@@ -11,6 +11,7 @@ from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
 from bot.session.people_cache import PeopleCache
+from bot.session.replies.notices import is_refused_for_good, report_refusal
 from bot.texts import say
 from storage import deliveries, inbox
 from storage.database import Tx
@@ -136,6 +137,11 @@ class TurnReply:
         except ChatError as error:
             if error.code != "stopped_by_user":  # Slack shows that it was stopped; nothing is left to deliver
                 log.warning("reply delivery failed", extra={"session": session.id, "reason": error.code})
+                if is_refused_for_good(error):
+                    services.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, services.now(), error.code)
+                    services.metrics.delivery(DeliveryState.FAILED)
+                    await report_refusal(services, session.thread, session.requester)
+                    return
                 services.db.write_soon(deliveries.record_failed_attempt, key, services.now(), error.code)
                 services.metrics.delivery("tried")
                 return

@@ -1,7 +1,7 @@
 """The interfaces to Slack and to the model, which tests replace by their own, and the records that they exchange."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from storage.records import Approval, Thread
@@ -140,6 +140,7 @@ class ApprovalCard:
 
     approval: Approval
     effect: str
+    names: Mapping[str, str] = field(default_factory=dict)  # of the people whose ids are in the arguments
     note: str = ""  # e.g. that the arguments were repaired, or that an equal call's outcome is unknown
     locale: str = "en-US"
 

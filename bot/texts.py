@@ -166,6 +166,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "参数过长，无法完整显示：共 {size} 个字符，SHA-256 {hash}。下面省略的部分标有长度。",
     ),
     "card.omitted": ("… {size} characters not shown …", "……{size} 个字符未显示……"),
+    "card.unknown_id": ("(a person I don't know)", "（我不认识的人）"),
     "card.who": ("Can decide: {who}", "可以决定的人：{who}"),
     "card.who_quorum": (
         "Can decide: {who} · {votes} of {quorum} approvals so far",

@@ -4,15 +4,19 @@ Slack, "Formatting text for app surfaces": `&`, `<` and `>` are escaped, and wha
 mention, a link or a date. Other angle brackets are text.
 """
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from string import ascii_letters, ascii_uppercase, digits, whitespace
-from typing import Literal
+from typing import Any, Literal
 
 from tools.text_cleanup import storable
 
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
 BROADCASTS = ("here", "channel", "everyone")
+MAX_IDS = 40
+_ANY_ID = re.compile(r"(?<![A-Za-z0-9_])(?=[A-Z]{1,9}[0-9])[UWCG][A-Z0-9]{3,20}(?![A-Za-z0-9_])")
 _ID = frozenset(ascii_uppercase + digits)
 _SCHEME = frozenset(ascii_letters + digits + "+.-_")
 _SPACES_AND_COMMAS = f"{whitespace}\xa0\u3000,，"
@@ -45,6 +49,11 @@ def parse(text: str) -> Iterator[str | Mention]:
         else:
             yield token
             yield unescape(after)
+
+
+def ids_in(value: Any) -> list[str]:
+    """Return the ids of people (U, W) and channels (C, G) in any JSON value, each once, the first MAX_IDS of them."""
+    return list(dict.fromkeys(_ANY_ID.findall(json.dumps(value, default=str))))[:MAX_IDS]
 
 
 def unescape(text: str) -> str:

@@ -141,7 +141,7 @@ async def test_an_expired_approval_is_reported_as_expired_and_a_late_click_runs_
     root, card = await slack.ask_to_deploy(text("Nobody decided."))
     clock.ahead = 25 * 3600
     await slack.click(card, APPROVE)
-    await slack.ephemeral(ANA, "time to decide is over")
+    await slack.ephemeral(ANA, "This approval has expired")
     assert await slack.answer(root, lambda said: "Nobody decided." in said)
     await slack.card_closed(card, "Expired")
     assert '"expired"' in slack.model.asked[-1].results[0]

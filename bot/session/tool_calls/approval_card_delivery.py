@@ -9,6 +9,7 @@ from bot.texts import say
 from storage import approvals, ledger
 from storage.database import Tx
 from storage.records import Approval
+from tools.slack_markup import ids_in
 from tools.tool_context import ChatError
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,9 @@ def read_cards(tx: Tx, session: str, team: str, people: PeopleCache) -> list[App
         notes = [say("approval.repaired", locale)] if call.repaired else []
         if approval.kind == "approval" and call.arguments_hash in ledger.unknown_hashes(tx, session):
             notes.append(say("approval.equal_unknown", locale))
-        cards.append(ApprovalCard(approval, call.effect, "\n".join(notes), locale))
+        found = {user: people.person(tx, team, user) for user in ids_in(approval.arguments) if user[0] in "UW"}
+        names = {user: person.name for user, person in found.items() if person is not None}
+        cards.append(ApprovalCard(approval, call.effect, names, "\n".join(notes), locale))
     return cards
 
 

@@ -10,6 +10,7 @@ from bot.ports import ApprovalCard, Button, CommandAnswer
 from bot.slack.render.slack_text import escape, neutralize_mentions, shorten
 from bot.texts import say
 from storage.records import PRIVATE_TOOLS, Approval
+from tools.slack_markup import ids_in
 from tools.text_cleanup import storable
 from tools.visible_text import quoted, visible
 
@@ -48,6 +49,8 @@ def card_blocks(card: ApprovalCard) -> list[Block]:
     if note := shorten(card.note, 1_500):
         blocks.append(context(escape(note)))
     blocks += argument_blocks(approval, locale)
+    lines = [] if approval.tool in PRIVATE_TOOLS else [id_line(one, card) for one in ids_in(approval.arguments)]
+    blocks += [context("\n".join(lines[at : at + 10])) for at in range(0, len(lines), 10)]
     if approval.status != "open":
         return [*blocks, section(outcome(card))]
     blocks += [context(line) for line in decision_lines(approval, locale)]
@@ -79,6 +82,14 @@ def argument_blocks(approval: Approval, locale: str) -> list[Block]:
             return [head, *preformatted(short)]
     left_out = context(say("card.omitted", locale, size=len(text) - HEAD - TAIL))
     return [head, *preformatted(text[:HEAD]), left_out, *preformatted(text[-TAIL:])]
+
+
+def id_line(slack_id: str, card: ApprovalCard) -> str:
+    """Return an id with its name beside it. Slack shows a channel's name; a mention of a person would notify them."""
+    if slack_id[0] in "CG":
+        return f"`{slack_id}` <#{slack_id}>"
+    name = card.names.get(slack_id)
+    return f"`{slack_id}` {escape(shorten(visible(name), 30)) if name else say('card.unknown_id', card.locale)}"
 
 
 def with_short_values(arguments: dict[str, Any], room: int, locale: str) -> str:

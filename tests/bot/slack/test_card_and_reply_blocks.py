@@ -165,3 +165,21 @@ def test_arguments_cannot_notify_people_or_forge_a_card() -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, tool="<!channel> *x*", arguments={"a": "<!here> ```"}), "write"))
     assert "<!channel>" not in words(blocks)
     assert [b["type"] for b in blocks if "<!here>" in words([b])] == ["rich_text"]
+
+
+def test_ids_have_their_names_beside_them_and_notify_nobody() -> None:
+    arguments = {"channel": "C0GENERAL", "text": "ask U0BEN9 or <@W0NOBODY>, WAITING"}
+    card = ApprovalCard(replace(OPEN, arguments=arguments), "write", {"U0BEN9": "Ben <b>"})
+    lines = words(card_blocks(card))
+    assert "`C0GENERAL` <#C0GENERAL>" in lines
+    assert "`U0BEN9` Ben &lt;b&gt;" in lines
+    assert f"`W0NOBODY` {say('card.unknown_id', 'en')}" in lines
+    assert "`WAITING`" not in lines
+
+
+@given(st.lists(st.from_regex(r"[UWCG]0[A-Z0-9]{3,20}", fullmatch=True), max_size=80), st.text(min_size=1))
+def test_a_card_with_many_ids_keeps_to_slacks_limits(ids: list[str], name: str) -> None:
+    card = ApprovalCard(replace(OPEN, arguments={"ids": ids}), "write", dict.fromkeys(ids, name))
+    blocks = card_blocks(card)
+    assert len(blocks) <= 50
+    assert all(len(block["elements"][0]["text"]) <= 2000 for block in blocks if block["type"] == "context")

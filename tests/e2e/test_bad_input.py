@@ -72,7 +72,7 @@ async def test_repaired_arguments_need_an_approval(slack: SlackWithHermes, fake_
     slack.model.reply(calls(("label", "{'name': 'fragile',")), text("Labelled."))
     root = await slack.mention("label it")
     [card] = await slack.open_cards(root)
-    assert "not valid JSON" in card.text
+    assert "I repaired them" in card.text
     await slack.click(card, "hermes_approve")
     await slack.answer(root, lambda said: "Labelled." in said)
     assert fake_tools.finished == ["label fragile"]

@@ -29,7 +29,7 @@ from bot.session.intake.slash_command_intake import CommandIntake
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.model_call.prompt_builder import prompt_version
 from bot.slack.rate_limited_client import bot_token_problem
-from bot.slack.render.card_and_reply_blocks import command_response
+from bot.slack.render.reply_blocks import command_response
 from bot.slack.slack_chat import SlackChat
 from handlers.slack_interactions import Buttons, SlashCommands, register
 from handlers.socket_connection import SocketConnection, SocketError, check_app_token

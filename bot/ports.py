@@ -113,6 +113,9 @@ class Chat(ToolChat, Protocol):
         """Post an approval card; return its ts."""
 
     async def update_card(self, card: "ApprovalCard", ts: str) -> None: ...
+    async def open_in_full(self, card: "ApprovalCard", reader: str, trigger: str) -> None:
+        """Open a view that shows a card's call in full and can permit it. Raise ChatError."""
+
     async def find_sent(
         self, thread: Thread, keys: Collection[str], *, after: str | None, recorded: Collection[str] | None = None
     ) -> list[Posted]:

@@ -129,6 +129,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "You're not one of the people who can decide this. Nothing was changed.",
         "您不在可以决定此事的人员之列。没有任何改变。",
     ),
+    "approval.read_first": (
+        "This is too long for the card. Please open it with *Read in full* and decide there. Nothing was done.",
+        "内容过长，卡片无法完整显示。请点击“阅读全文”，并在其中决定。没有执行任何操作。",
+    ),
+    "approval.not_opened": ("Slack didn't open it. Please click again.", "Slack 没有打开它，请再点击一次。"),
     "approval.counted": ("Your approval was counted. More approvals are needed.", "已计入您的批准，还需要其他人批准。"),
     "approval.repaired": (
         "The AI model wrote these arguments with errors, and I repaired them. Please check them carefully.",
@@ -161,10 +166,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.private": ("What it is about is not shown here: memories are private.", "此处不显示内容：记忆是私密的。"),
     "card.no_arguments": ("No arguments.", "没有参数。"),
     "card.too_long": (
-        "The arguments are too long to show in full: {size} characters, SHA-256 {hash}. What is left out below is "
+        "The arguments are too long for this message: {size} characters, SHA-256 {hash}. What is left out below is "
         "marked with its length.",
-        "参数过长，无法完整显示：共 {size} 个字符，SHA-256 {hash}。下面省略的部分标有长度。",
+        "参数过长，此消息无法完整显示：共 {size} 个字符，SHA-256 {hash}。下面省略的部分标有长度。",
     ),
+    "card.read_first": ("Open *Read in full* to approve it.", "请点击“阅读全文”，并在其中批准。"),
     "card.omitted": ("… {size} characters not shown …", "……{size} 个字符未显示……"),
     "card.unknown_id": ("(a person I don't know)", "（我不认识的人）"),
     "card.who": ("Can decide: {who}", "可以决定的人：{who}"),
@@ -176,6 +182,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "card.not_requester": ("The requester can't approve this, only deny it.", "请求人不能批准，只能拒绝。"),
     "card.not_requester_unknown": ("The requester can't answer this.", "请求人不能回答此问题。"),
     "card.expires": ("Expires {when}", "到期时间：{when}"),
+    "card.read_in_full": ("Read in full", "阅读全文"),
+    "view.title": ("In full", "全文"),
+    "view.close": ("Close", "关闭"),
     "card.approve": ("Approve", "批准"),
     "card.deny": ("Deny", "拒绝"),
     "card.run_again": ("Run again", "重新运行"),

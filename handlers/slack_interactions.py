@@ -40,6 +40,8 @@ def register(app: AsyncApp, events: EventIntake, buttons: "Buttons", commands: "
     app.use(EventMiddleware(events))
     for action in CARD_BUTTONS:
         app.action(action)(buttons.decide)
+    app.action("hermes_read_in_full")(buttons.read_in_full)
+    app.view("hermes_decide")(buttons.submit_view)
     app.action("hermes_stop")(buttons.stop)
     for action in ACTIONS:
         app.action(action)(buttons.memory)
@@ -87,6 +89,17 @@ class Buttons:
         await self._handle(
             lambda click, action: self._approvals.decide(click, CARD_BUTTONS[action]), body, ack, respond
         )
+
+    async def read_in_full(self, body: dict[str, Any], ack: Ack) -> None:
+        await ack()  # first: nothing is stored, and Slack accepts the trigger for three seconds only
+        if (click := parse_click(body)) is not None:
+            await self._approvals.read_in_full(click, text_of(body, "trigger_id"))
+
+    async def submit_view(self, body: dict[str, Any], ack: Ack) -> None:
+        """Commit the decision, then acknowledge it: Slack closes the view. Unacknowledged, it stays open."""
+        user, approval = text_of(mapping_of(body, "user"), "id"), text_of(mapping_of(body, "view"), "private_metadata")
+        await self._approvals.permit_from_view(user, approval)
+        await ack()
 
     async def stop(self, body: dict[str, Any], ack: Ack, respond: Respond) -> None:
         await self._handle(lambda click, _: self._commands.stop(click), body, ack, respond)

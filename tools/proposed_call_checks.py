@@ -9,7 +9,8 @@ from typing import Any
 
 from storage.records import ApprovalRule, Decision, Effect, ToolCall, ToolIdentity
 from tools.call_outcome import failed
-from tools.lenient_json import ArgumentsError
+from tools.lenient_json import ArgumentsError, ParsedArguments
+from tools.shown_arguments import fits_view
 from tools.text_cleanup import brief, storable
 from tools.tool_context import ModelCall
 from tools.tool_definition import Tool
@@ -26,6 +27,11 @@ _TOO_MANY = failed(
     "too_many_calls",
     f"At most {MAX_CALLS} tools can be called in one reply; this call was not made.",
     suggestion="Read the results of the others, then call it again if it is still needed.",
+)
+_TOO_LONG = failed(
+    "too_long_to_approve",
+    "The arguments are too long for a person to read and approve. The call was not made.",
+    suggestion="Send less, or split it over several calls.",
 )
 
 
@@ -123,14 +129,14 @@ def _review(
     if tool is None:
         return _refused(call, brief(call.name, 64), _unknown_tool(registry, call.name))
     try:
-        parsed = registry.validator(call.name).parse(call.arguments)
-        if problem := _own_check(tool, parsed.arguments):
-            raise ArgumentsError(problem)
+        parsed = _parse(registry, tool, call.arguments)
     except ArgumentsError as error:
         return _refused(call, tool.name, _bad_arguments(str(error)), tool, invalid=True)
     digest = arguments_hash(tool.name, parsed.arguments)
     again = digest in unresolved
     ruling = policy.decide(tool, requester, repaired=parsed.repaired, unresolved=again, excluded=excluded)
+    if ruling.decision == "ask" and not fits_view(parsed.arguments):
+        return _refused(call, tool.name, _TOO_LONG, tool, invalid=True)
     return ReviewedCall(
         provider_id=call.id,
         name=tool.name,
@@ -163,6 +169,14 @@ def _refused(
         raw_arguments=storable(call.arguments[:RAW_KEPT]),
         identity=identity_of(tool) if tool else None,
     )
+
+
+def _parse(registry: Registry, tool: Tool, raw: str) -> ParsedArguments:
+    """Return the arguments as the tool takes them. Raise ArgumentsError."""
+    parsed = registry.validator(tool.name).parse(raw)
+    if problem := _own_check(tool, parsed.arguments):
+        raise ArgumentsError(problem)
+    return parsed
 
 
 def _own_check(tool: Tool, arguments: dict[str, Any]) -> str | None:

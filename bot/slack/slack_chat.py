@@ -7,7 +7,9 @@ from typing import Any
 
 from bot.ports import ApprovalCard, Button, PartRecorder, ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args, Identity, RateLimiter, SlackClient, with_retries
-from bot.slack.render.card_and_reply_blocks import card_blocks, card_text, content_with_buttons, context
+from bot.slack.render.approval_card import card_blocks, card_text, full_view
+from bot.slack.render.block_kit import context
+from bot.slack.render.reply_blocks import content_with_buttons
 from bot.slack.render.slack_text import escape, neutralize_mentions
 from bot.slack.render.split_markdown import split
 from bot.slack.reply.live_reply import LiveReply
@@ -94,6 +96,10 @@ class SlackChat:
     async def update_card(self, card: ApprovalCard, ts: str) -> None:
         thread = card.approval.thread
         await self._messages.update(thread.channel, ts, card_content(card), root=thread.root)
+
+    async def open_in_full(self, card: ApprovalCard, reader: str, trigger: str) -> None:
+        args: Args = {"trigger_id": trigger, "view": full_view(card, reader)}
+        await self.client.call("views.open", args, max_wait=2.0)  # Slack accepts a trigger for three seconds
 
     async def set_status(self, thread: Thread, status: SessionStatus) -> None:
         await self._statuses.set(thread, status)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.slack.render.card_and_reply_blocks import command_response
+from bot.slack.render.reply_blocks import command_response
 from bot.texts import TEXTS
 from handlers.slack_interactions import Buttons, SlashCommands
 from storage.database import StorageError
@@ -24,7 +24,7 @@ class FullDisk:
     async def decide(self, *_: Any) -> None:
         raise StorageError("disk full")
 
-    stop = press_memory_button = command = decide
+    stop = press_memory_button = command = permit_from_view = decide
 
 
 class Responses:
@@ -49,6 +49,14 @@ async def test_a_click_that_cannot_be_stored_is_answered_and_its_card_stays(name
     assert kind == "respond"
     assert body["blocks"][0]["text"] == "\n\n".join(TEXTS["command.failed"])
     assert (body["replace_original"], body["response_type"]) == (False, "ephemeral")
+
+
+async def test_a_decision_that_cannot_be_stored_is_not_acknowledged_so_its_view_stays() -> None:
+    slack = Responses()
+    body = {"user": {"id": "U0ANA"}, "view": {"private_metadata": "ap1"}}
+    with pytest.raises(StorageError):
+        await Buttons(FullDisk(), FullDisk(), command_response).submit_view(body, slack.ack)
+    assert slack.sent == []
 
 
 async def test_a_command_that_cannot_be_stored_is_answered_in_its_acknowledgement() -> None:

@@ -1,20 +1,25 @@
 """Clicks on approval cards: who may decide is checked when the click arrives, and an approval is settled only once."""
 
+import logging
 from typing import Any, Literal, NamedTuple
 
 from bot.ports import Click
 from bot.session.engine.actor_pool import Runner
 from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
+from bot.session.tool_calls.approval_card_delivery import read_card
 from storage import approvals, inbox, journal, known_tools, ledger, sessions
 from storage.database import Database, Tx
 from storage.records import Approval, ApprovalRule, ToolIdentity
+from tools.shown_arguments import fits_card, fits_view
+from tools.tool_context import ChatError
 from tools.tool_identity import is_same
 from tools.tool_policy import Policy, may_decide, tally
 
+log = logging.getLogger(__name__)
 CardButton = Literal["approve", "deny", "run_again", "worked", "skip", "accept", "keep_blocked"]
 VOTES: dict[CardButton, str] = {"approve": "approved", "deny": "denied", "skip": "skipped", "accept": "accepted"}
-BUTTONS: dict[str, tuple[CardButton, ...]] = {  # of each kind of card
+BUTTONS: dict[str, tuple[CardButton, ...]] = {  # of each kind of card, first the one that permits the call
     "approval": ("approve", "deny"),
     "unknown": ("run_again", "worked", "skip"),
     "definition": ("accept", "keep_blocked"),
@@ -33,12 +38,36 @@ class ApprovalClicks:
         self._workspace = workspace
         self._policy = policy
 
-    async def decide(self, click: Click, button: CardButton) -> None:
-        """Record a click, then wake its session or tell the person why the click does not count."""
+    async def read_in_full(self, click: Click, trigger: str) -> None:
+        """Open a view that shows an approval in full, or tell the person why not."""
+        team, people, text_key = self._workspace.team, self._workspace.people, None
+        card = await self._db.read(read_card, click.value, team, people, click.user)
+        if card is None:
+            text_key = "approval.unknown"
+        else:
+            try:
+                await self._runner.services.chat.open_in_full(card, click.user, trigger)
+            except ChatError as error:
+                log.warning("view not opened", extra={"reason": error.code})
+                text_key = "approval.not_opened"
+        if text_key is not None:
+            self._runner.send_ephemeral(click.thread, click.user, text_key)
+
+    async def permit_from_view(self, user: str, approval: str) -> None:
+        """Record that a person submitted the view of an approval, and so permits the call."""
+        found = await self._db.read(approvals.get, approval, self._workspace.team)
+        if found is not None:
+            await self.decide(Click(user, found.thread, approval), BUTTONS[found.kind][0], in_full=True)
+
+    async def decide(self, click: Click, button: CardButton, *, in_full: bool = False) -> None:
+        """Record a click, then wake its session or tell the person why the click does not count.
+
+        `in_full`: the person clicked in the view that shows the call in full.
+        """
         voters = await self._db.read(approvals.votes_of, click.value) if button == "approve" else ()
         people = {click.user, *(user for user, _ in voters)}  # they may have become guests
         await self._lookup.refresh(people, click.thread.channel)
-        args = (self._workspace, self._policy, click.value, click.user, button)
+        args = (self._workspace, self._policy, click.value, click.user, button, in_full)
         text_key, session, others, accepted = await self._db.write_first(record_click, *args)
         if accepted is not None:
             self._runner.services.registry.unblock(*accepted)
@@ -58,9 +87,12 @@ class ClickResult(NamedTuple):
 
 
 def record_click(
-    tx: Tx, workspace: Workspace, policy: Policy, approval: str, user: str, button: CardButton
+    tx: Tx, workspace: Workspace, policy: Policy, approval: str, user: str, button: CardButton, in_full: bool = False
 ) -> ClickResult:
-    """Record a person's click. A click that does not count changes nothing and returns the reason."""
+    """Record a person's click. A click that does not count changes nothing and returns the reason.
+
+    `in_full`: the person clicked in the view that shows the call in full.
+    """
     found = approvals.get(tx, approval, workspace.team)
     if found is None:
         return ClickResult("approval.unknown")
@@ -71,6 +103,9 @@ def record_click(
     if found.kind != "unknown" and workspace.now() >= found.expires:
         settle(tx, found, "expired", (), workspace.now())
         return ClickResult("approval.expired", found.session)
+    if button == BUTTONS[found.kind][0] and not _was_read(found, in_full=in_full):
+        approvals.record_card(tx, found.id, None, None)  # an earlier version may have posted it with this button
+        return ClickResult("approval.read_first", found.session)
     if button in ("approve", "run_again") and _tool_changed(tx, found):
         if found.kind == "unknown":  # it still has to be said whether the earlier attempt took effect
             return ClickResult("approval.changed_again")
@@ -83,6 +118,11 @@ def record_click(
         _journal(tx, found, user, "click_refused", button, workspace.now())
         return ClickResult(refusal)
     return _count(tx, workspace, rule, found, user, button)
+
+
+def _was_read(found: Approval, *, in_full: bool) -> bool:
+    """Return True if who clicked had everything before them that the call runs with."""
+    return fits_card(found.tool, found.arguments) or (in_full and fits_view(found.arguments))
 
 
 def _tool_changed(tx: Tx, found: Approval) -> bool:

@@ -19,17 +19,24 @@ GONE = {"message_not_found", "thread_not_found", "channel_not_found", "is_archiv
 
 def read_cards(tx: Tx, session: str, team: str, people: PeopleCache) -> list[ApprovalCard]:
     """Return the cards that are not posted, or do not show the latest status and votes."""
-    cards = []
-    for approval in approvals.with_outdated_card(tx, session, team):
-        call = ledger.get(tx, approval.call)
-        locale = people.locale(tx, team, approval.requester)
-        notes = [say("approval.repaired", locale)] if call.repaired else []
-        if approval.kind == "approval" and call.arguments_hash in ledger.unknown_hashes(tx, session):
-            notes.append(say("approval.equal_unknown", locale))
-        found = {user: people.person(tx, team, user) for user in ids_in(approval.arguments) if user[0] in "UW"}
-        names = {user: person.name for user, person in found.items() if person is not None}
-        cards.append(ApprovalCard(approval, call.effect, names, "\n".join(notes), locale))
-    return cards
+    outdated = approvals.with_outdated_card(tx, session, team)
+    return [_card(tx, one, people, people.locale(tx, team, one.requester)) for one in outdated]
+
+
+def read_card(tx: Tx, approval: str, team: str, people: PeopleCache, reader: str) -> ApprovalCard | None:
+    """Return the card of an approval in the reader's language, or None for an unknown id."""
+    found = approvals.get(tx, approval, team)
+    return None if found is None else _card(tx, found, people, people.locale(tx, team, reader))
+
+
+def _card(tx: Tx, approval: Approval, people: PeopleCache, locale: str) -> ApprovalCard:
+    team, call = approval.thread.team, ledger.get(tx, approval.call)
+    notes = [say("approval.repaired", locale)] if call.repaired else []
+    if approval.kind == "approval" and call.arguments_hash in ledger.unknown_hashes(tx, approval.session):
+        notes.append(say("approval.equal_unknown", locale))
+    found = {user: people.person(tx, team, user) for user in ids_in(approval.arguments) if user[0] in "UW"}
+    names = {user: person.name for user, person in found.items() if person is not None}
+    return ApprovalCard(approval, call.effect, names, "\n".join(notes), locale)
 
 
 async def show_cards(services: Services, session: str, *, check_thread: bool = False) -> bool:

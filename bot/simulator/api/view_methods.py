@@ -1,8 +1,10 @@
 """views.*: modals and the home tab (slack.md §4.2, §6.1, §6.4)."""
 
+import json
+
 from bot.simulator.api.api_method import ApiMethod, Arguments
 from bot.simulator.rules.block_rules import HOME, MODAL, check_view
-from bot.simulator.rules.slack_limits import VIEW_STACK
+from bot.simulator.rules.slack_limits import VIEW_BYTES, VIEW_STACK
 from bot.simulator.simulated_slack import SimulatedSlack
 from bot.simulator.simulator_errors import SimulatorError
 from bot.simulator.slack_json import view_json
@@ -13,6 +15,8 @@ def read_view(args: Arguments, kind: str) -> Json:
     """Return the checked view of a call; raise SimulatorError if its type is another than `kind`."""
     view = args.get("view") or {}
     check_view(view)
+    if len(json.dumps(view)) > VIEW_BYTES:
+        raise SimulatorError("view_too_large")
     if view["type"] != kind:
         raise SimulatorError("invalid_arguments", f"must be a {kind} view [json-pointer:/view/type]")
     return view

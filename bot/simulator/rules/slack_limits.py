@@ -9,6 +9,7 @@ STREAM_TEXT = 12_000  # §2.1, §4.1: of a complete streamed message; msg_too_lo
 MESSAGE_BLOCKS = 50  # §4.1
 VIEW_BLOCKS = 100  # §4.1
 VIEW_STACK = 3  # §4.2
+VIEW_BYTES = 250_000  # views.open, "view_too_large" (Slack: "views.open")
 BLOCKS_TEXT = 13_200  # §4.3: msg_blocks_too_long
 
 # Streams and agent sessions

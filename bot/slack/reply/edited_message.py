@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
-from bot.slack.render.card_and_reply_blocks import fallback_text, reply_blocks, stop_button
+from bot.slack.render.reply_blocks import fallback_text, reply_blocks, stop_button
 from bot.slack.reply.reply_content import Item, ShownContent
 from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.sent_messages import delivery_metadata

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bot.ports import ReplySpec, SessionStatus
 from bot.slack.rate_limited_client import Args
-from bot.slack.render.card_and_reply_blocks import fallback_text, reply_blocks
+from bot.slack.render.reply_blocks import fallback_text, reply_blocks
 from bot.slack.reply.reply_content import Item, ShownContent, as_chunks, end_note, task_card_blocks, text_of
 from bot.slack.reply.reply_services import ReplyContext
 from bot.slack.sent_messages import as_posted, delivery_metadata

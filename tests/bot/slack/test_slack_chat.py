@@ -118,7 +118,7 @@ async def test_a_card_with_a_huge_call_is_accepted_by_slack(slack: SlackThread) 
     huge = replace(approval(slack.thread), arguments={"text": "x y " * 20_000, "n": 1}, rule=rule)
     ts = await slack.chat.post_card(ApprovalCard(huge, "danger", note="n" * 3_000), key="k")
     await slack.chat.update_card(ApprovalCard(replace(huge, status="expired"), "danger"), ts)
-    assert "too long to show in full" in slack.texts()[0]
+    assert "too long for this message" in slack.texts()[0]
 
 
 async def test_the_latest_status_wins(slack: SlackThread) -> None:

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.ports import ApprovalCard
-from bot.slack.render.card_and_reply_blocks import ARGUMENTS_LIMIT, card_blocks, card_text
+from bot.simulator.rules.block_rules import check_view
+from bot.slack.render.approval_card import card_blocks, card_text, full_view
 from bot.texts import say
 from storage.records import Approval, ApprovalRule, Thread
+from tools.shown_arguments import CARD_CHARACTERS, VIEW_BYTES, fits_card, fits_view
 from tools.visible_text import quoted
 
 THREAD = Thread("T1", "C1", "1.0")
@@ -100,7 +102,7 @@ def read_json(shown: str) -> Any:
 def test_arguments_are_shown_exactly_or_marked_as_shortened(arguments: dict[str, str]) -> None:
     blocks = card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write"))
     text = quoted(arguments, indent=2)
-    if len(text) <= ARGUMENTS_LIMIT:
+    if len(text) <= CARD_CHARACTERS:
         assert read_json(shown_arguments(blocks)) == arguments
     else:
         assert str(len(text)) in words(blocks)
@@ -114,7 +116,7 @@ def test_every_card_keeps_to_slacks_limits(arguments: dict[str, str], note: str,
     approval = replace(OPEN, arguments=arguments, tool=tool, rule=rule, votes=approvers[:40])
     blocks = card_blocks(ApprovalCard(approval, "danger", note=note))
     assert len(blocks) <= 50
-    assert len(shown_arguments(blocks)) <= ARGUMENTS_LIMIT
+    assert len(shown_arguments(blocks)) <= CARD_CHARACTERS
     for block in blocks:
         if block["type"] == "section":
             assert 1 <= len(block["text"]["text"]) <= 3000
@@ -150,6 +152,49 @@ def test_every_key_is_shown_whatever_long_values_stand_around_it(size: int) -> N
     shown = shown_arguments(card_blocks(ApprovalCard(replace(OPEN, arguments=arguments), "write")))
     assert all(part in shown for part in ('"aaa"', '"amount": 999999', '"to": "mallory"', '"note"', '"zzz"'))
     assert shown.count("characters not shown") == 3
+
+
+LONG_VALUE: dict[str, Any] = {"text": "x" * 20_000, "amount": 999_999}
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("approval", ["hermes_read_in_full", "hermes_deny"]),
+        ("unknown", ["hermes_read_in_full", "hermes_worked", "hermes_skip"]),
+        ("definition", ["hermes_read_in_full", "hermes_keep_blocked"]),
+    ],
+)
+def test_a_card_that_does_not_show_all_does_not_offer_to_permit_it(kind: Any, wanted: list[str]) -> None:
+    card = ApprovalCard(replace(OPEN, kind=kind, arguments=LONG_VALUE), "write")
+    assert action_ids(card_blocks(card)) == wanted
+    view = full_view(card, "U2")
+    assert read_json(shown_arguments(view["blocks"])) == LONG_VALUE
+    assert view["submit"]["text"] in ("Approve", "Run again", "Accept the change")
+
+
+def test_the_view_of_a_settled_call_decides_nothing() -> None:
+    card = ApprovalCard(replace(OPEN, status="denied", arguments=LONG_VALUE), "write")
+    assert "submit" not in full_view(card, "U2")
+
+
+def test_what_a_private_tool_is_about_is_read_by_the_requester_only() -> None:
+    private = replace(OPEN, tool="forget", arguments={"memory": "m1", "text": "Ana has a cat"})
+    card = ApprovalCard(private, "write")
+    assert action_ids(card_blocks(card)) == ["hermes_read_in_full", "hermes_deny"]
+    assert "cat" not in words(card_blocks(card)) + words(full_view(card, "U2")["blocks"])
+    assert "cat" in words(full_view(card, "U1")["blocks"])
+
+
+@given(st.dictionaries(st.text(), st.text(max_size=40_000), max_size=4), st.text(max_size=3000))
+def test_every_view_keeps_to_slacks_limits(arguments: dict[str, str], note: str) -> None:
+    card = ApprovalCard(replace(OPEN, arguments=arguments), "danger", note=note)
+    view = full_view(card, "U2")
+    check_view(view)
+    assert len(json.dumps(view)) <= VIEW_BYTES + 20_000
+    assert ("submit" in view) == fits_view(arguments)
+    if fits_view(arguments) and not fits_card(OPEN.tool, arguments):
+        assert read_json(shown_arguments(view["blocks"])) == arguments
 
 
 def test_a_value_cannot_imitate_the_mark_of_what_is_left_out() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from tools.closed_schema import closed
 from tools.lenient_json import ArgumentsError, ParsedArguments, field_path, parse_arguments
 from tools.text_cleanup import brief
 
@@ -41,9 +42,11 @@ class ArgumentValidator:
         self._schema = schema
         try:
             # MCP servers send schemas: without this retriever the library would fetch the URL in a $ref.
-            self._validator = jsonschema_rs.validator_for(schema, retriever=_refuse_reference)
+            self._validator = jsonschema_rs.validator_for(closed(schema), retriever=_refuse_reference)
         except ValueError as error:
             raise SchemaError(brief(str(error).partition("\n")[0], 200)) from error
+        except (RecursionError, TypeError) as error:
+            raise SchemaError("it is not a JSON Schema, or nested too deep") from error
 
     def parse(self, raw: str) -> ParsedArguments:
         """Parse, convert and validate a model's argument text. Raise ArgumentsError."""

@@ -43,15 +43,27 @@ def parse_arguments(raw: str) -> ParsedArguments:
     if text in ("", "null"):
         return ParsedArguments({})
     try:
-        value, repaired = json.loads(text), False
+        value, repaired = json.loads(text, object_pairs_hook=_object), False
         if isinstance(value, str):  # some local models encode twice
-            value, repaired = json.loads(value), True
+            value, repaired = json.loads(value, object_pairs_hook=_object), True
+    except ArgumentsError:
+        raise
     except (ValueError, RecursionError) as error:
         value, repaired = _repaired_object(text, error), True
     if not isinstance(value, dict):
         raise ArgumentsError('the arguments must be one JSON object, such as {"name": "value"}')
     _refuse_unstorable(value, "", 0)
     return ParsedArguments(value, repaired)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON. Raise ArgumentsError for a name that is given twice: it is unclear what is meant."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ArgumentsError(f"`{brief(twice, 40)}` is given twice; send each name once")
+    return value
 
 
 def is_valid_json(raw: str) -> bool:

@@ -172,6 +172,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "card.read_first": ("Open *Read in full* to approve it.", "请点击“阅读全文”，并在其中批准。"),
     "card.omitted": ("… {size} characters not shown …", "……{size} 个字符未显示……"),
+    "card.mixed_words": (
+        "⚠ Letters of different alphabets that look alike are mixed in: {words}",
+        "⚠ 以下词语混用了外观相似的不同字母：{words}",
+    ),
     "card.unknown_id": ("(a person I don't know)", "（我不认识的人）"),
     "card.who": ("Can decide: {who}", "可以决定的人：{who}"),
     "card.who_quorum": (

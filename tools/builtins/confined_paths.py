@@ -10,14 +10,17 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from tools.text_cleanup import brief
 from tools.tool_definition import ToolError
+from tools.visible_text import quoted, skeleton, without_hidden
 
 TEMPORARY = ".~hermes-"  # prefix of unfinished writes
 MAX_PARTS = 32
 MAX_NAME_BYTES = 240
+LISTED = 20_000  # entries of one folder that are read
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # O_NONBLOCK: opening a pipe would wait for its other end to be opened.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -49,6 +52,36 @@ def split_path(path: str) -> tuple[str, ...]:
     if any(name.startswith(TEMPORARY) for name in found):
         raise ToolError("bad_path", f"Names that begin with {TEMPORARY} are reserved for unfinished writes.")
     return found
+
+
+def refuse_misleading(root: Path, names: tuple[str, ...]) -> None:
+    """Raise ToolError for a new path that people would take for another one.
+
+    That is a path with characters that do not show, or with a name that looks like one that exists beside it.
+    """
+    for depth, name in enumerate(names):
+        siblings = _names_in(root, names[:depth])
+        if name in siblings:
+            continue
+        shown = quoted(name)
+        if without_hidden(name) != name:
+            raise ToolError(
+                "misleading_path", f"{shown} has characters that do not show.", suggestion="Leave them out."
+            )
+        if twin := next((one for one in siblings if skeleton(one) == skeleton(name)), None):
+            raise ToolError(
+                "misleading_path",
+                f"{shown} looks like {quoted(twin)}, which exists.",
+                suggestion="Write to that one, or choose a name that nobody can mistake for it.",
+            )
+
+
+def _names_in(root: Path, folder: tuple[str, ...]) -> list[str]:
+    try:
+        with open_folder(root, folder) as fd, os.scandir(fd) as found:
+            return [entry.name for entry in islice(found, LISTED)]
+    except OSError:
+        return []  # it does not exist yet; what else is wrong with it, writing says
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from tools.text_cleanup import brief
 from tools.tool_context import ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
+from tools.visible_text import quoted, without_hidden
 
 READ_BYTES = 8 * 1024 * 1024
 RESULT_LIMIT = 12_000  # characters, about 3,000 tokens; the configuration can change it
 READ_CHARACTERS = 10_000  # below that limit, so that a long file ends at a line break with a note on how to continue
-LISTED = 20_000  # entries of one folder that are read
 
 FilePath = Annotated[str, Field(max_length=4096)]
 
@@ -42,14 +42,17 @@ def list_directory(
         try:
             with confined_paths.open_folder(context.files_root, names) as fd, os.scandir(fd) as found:
                 wanted = (entry for entry in found if not entry.name.startswith(confined_paths.TEMPORARY))
-                entries = [_entry(entry) for entry in islice(wanted, LISTED)]
+                entries = [_entry(entry) for entry in islice(wanted, confined_paths.LISTED)]
         except FileNotFoundError:
             if names:
                 raise
     entries.sort(key=lambda entry: str(entry["name"]))
     listing: dict[str, Any] = {"path": "/".join(names), "entries": entries[:limit], "total": len(entries)}
+    unclear = [str(one["name"]) for one in listing["entries"] if without_hidden(one["name"]) != one["name"]]
     if not entries:
         listing["note"] = "the folder is empty"
+    elif unclear:
+        listing["note"] = f"names with characters that do not show: {', '.join(map(quoted, unclear[:20]))}"
     return listing
 
 
@@ -109,6 +112,7 @@ def write_file(context: ToolContext, path: FilePath, content: str) -> dict[str, 
     """
     names = _file_names(path)
     data = content.encode()
+    confined_paths.refuse_misleading(context.files_root, names)
     with (
         confined_paths.explained_errors(path),
         confined_paths.open_folder(context.files_root, names[:-1], create=True) as fd,

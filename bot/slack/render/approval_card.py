@@ -20,7 +20,7 @@ from bot.texts import say
 from storage.records import PRIVATE_TOOLS, Approval
 from tools.shown_arguments import CARD_CHARACTERS, as_shown, fits_card, fits_view, with_short_values
 from tools.slack_markup import ids_in
-from tools.visible_text import visible
+from tools.visible_text import mixed_words, visible
 
 APPROVE, DENY = "hermes_approve", "hermes_deny"
 RUN_AGAIN, WORKED, SKIP = "hermes_run_again", "hermes_worked", "hermes_skip"
@@ -76,9 +76,14 @@ def head_blocks(card: ApprovalCard) -> list[Block]:
 
 
 def name_blocks(card: ApprovalCard) -> list[Block]:
-    """Return the ids in the arguments with the names beside them."""
+    """Return the ids in the arguments with the names beside them, and the words that could be taken for others."""
     approval = card.approval
-    lines = [] if approval.tool in PRIVATE_TOOLS else [id_line(one, card) for one in ids_in(approval.arguments)]
+    if approval.tool in PRIVATE_TOOLS:
+        return []
+    lines = [id_line(one, card) for one in ids_in(approval.arguments)]
+    if words := mixed_words(as_shown(approval.arguments)):
+        shown = escape(", ".join(shorten(visible(word), 40) for word in words[:10]))
+        lines.append(say("card.mixed_words", card.locale, words=shown))
     return [context("\n".join(lines[at : at + 10])) for at in range(0, len(lines), 10)]
 
 

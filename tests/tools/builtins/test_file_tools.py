@@ -139,3 +139,22 @@ def test_a_search_that_reaches_its_limit_says_so(tmp_path: Path) -> None:
     search.run(tmp_path, ())
     assert search.matches == []
     assert "reached its limit" in search.notes()[1]
+
+
+@pytest.mark.parametrize(
+    "path", ["report\ufe0f.txt", "rep\u043ert.txt", "report .txt\u2800", "d\u043ecs/new.txt", "new\u200b.txt"]
+)
+async def test_a_new_path_that_people_would_take_for_another_is_refused(tmp_path: Path, path: str) -> None:
+    for known in ("report.txt", "docs/old.txt"):
+        await run(write_file, tmp_path, path=known, content="x")
+    with pytest.raises(ToolError) as refused:
+        await run(write_file, tmp_path, path=path, content="y")
+    assert refused.value.code == "misleading_path"
+    assert [entry["name"] for entry in (await run(list_directory, tmp_path))["entries"]] == ["docs", "report.txt"]
+
+
+async def test_a_file_whose_name_does_not_show_in_full_can_still_be_read_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "report\ufe0f.txt").write_text("x")
+    assert "report\\u{FE0F}.txt" in (await run(list_directory, tmp_path))["note"]
+    assert (await run(read_file, tmp_path, path="report\ufe0f.txt"))["text"] == "x"
+    assert not (await run(write_file, tmp_path, path="report\ufe0f.txt", content="y"))["created"]

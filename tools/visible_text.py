@@ -132,9 +132,10 @@ def skeleton(text: str) -> str:
 
 
 def mixed_words(text: str) -> list[str]:
-    """Return the words that mix Latin letters with look-alikes of other alphabets, each once."""
+    """Return the words that mix Latin letters with look-alikes of other alphabets, each once, these as escapes."""
     words = dict.fromkeys(re.findall(r"\w+", text)) if _LOOK_ALIKE.search(text) else {}
-    return [word for word in words if _LOOK_ALIKE.search(word) and _LATIN.search(word)]
+    mixed = [word for word in words if _LOOK_ALIKE.search(word) and _LATIN.search(word)]
+    return [_LOOK_ALIKE.sub(lambda match: _escape(match[0]), word) for word in mixed]
 
 
 def _to_escape(text: str) -> re.Pattern[str] | None:

@@ -74,5 +74,7 @@ export function showModal(view, { people, names, submit, close, press }) {
       el("button", { type: "button", class: "button", "data-testid": "modal-close", onclick: close }, view.close?.text || "Close"),
       view.submit ? el("button", { type: "submit", class: "button primary", "data-testid": "modal-submit" }, view.submit.text) : null)));
   dialog.oncancel = (event) => { event.preventDefault(); close(); };
-  if (!dialog.open) dialog.showModal();
+  if (dialog.open) return;
+  dialog.showModal();
+  dialog.scrollTop = 0;  // the browser scrolls to the button that gets the focus
 }

@@ -82,7 +82,7 @@ def name_blocks(card: ApprovalCard) -> list[Block]:
         return []
     lines = [id_line(one, card) for one in ids_in(approval.arguments)]
     if words := mixed_words(as_shown(approval.arguments)):
-        shown = escape(", ".join(shorten(visible(word), 40) for word in words[:10]))
+        shown = escape(", ".join(shorten(word, 60) for word in words[:10]))
         lines.append(say("card.mixed_words", card.locale, words=shown))
     return [context("\n".join(lines[at : at + 10])) for at in range(0, len(lines), 10)]
 

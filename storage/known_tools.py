@@ -8,6 +8,8 @@ from storage.database import Tx
 from storage.records import KnownTool, ToolIdentity
 from storage.tables import known_tools as table
 
+_ADD = insert(table)
+
 
 def identity_columns(identity: ToolIdentity | None) -> dict[str, str]:
     """Return the columns of a ledger or approval row that say which tool it is about."""
@@ -48,7 +50,7 @@ def add(tx: Tx, tool: KnownTool, now: float) -> None:
     """Add a tool that is offered for the first time."""
     source, own_name, fingerprint = _fields(tool.identity)
     row = {"source": source, "own_name": own_name, "name": tool.name, "fingerprint": fingerprint}
-    tx.execute(insert(table).values(**row, definition=tool.definition, created=now, updated=now))
+    tx.execute(_ADD, {**row, "definition": tool.definition, "created": now, "updated": now})
 
 
 def set_changed(tx: Tx, identity: ToolIdentity, definition: dict[str, Any] | None, now: float) -> None:

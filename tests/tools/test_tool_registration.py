@@ -116,3 +116,11 @@ def test_the_difference_names_each_changed_part_once_with_both_sides() -> None:
         "inputSchema.properties.y": {"before": {}},
         "inputSchema.properties.z": {"after": {}},
     }
+
+
+async def test_a_server_that_invents_new_tools_without_end_fills_no_database(db: Database) -> None:
+    for lap in range(3):
+        await registered(db, *(remote(f"{lap}-{n}") for n in range(900)))
+    names, _ = await registered(db, remote("0-0"), remote("2-899"), remote("other", "t"))
+    assert sorted(names) == ["mcp:s/0-0", "mcp:t/other"]
+    assert len(await db.read(known_tools.every)) == 2_001

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 SOON_SECONDS = 0.05  # how long `write_soon` waits for another commit
 LATER_SECONDS = 2.0  # how long `write_later` waits for another commit
 ERASE_AT_ONCE_BYTES = 32e6  # writing a larger file anew would keep Slack waiting: the nightly job does it
+PAUSE_SECONDS = 0.01  # between the steps of maintenance, for the writes of others
 ERASE_RETRY_SECONDS = (0.05, 0.2, 1.0, 5.0)
 
 
@@ -131,6 +132,18 @@ class Database:
         except UNUSABLE as error:
             log.error("deleted content not overwritten in the files", extra={"reason": failure_reason(error)})
         return False
+
+    async def release_pages(self) -> None:
+        """Make the file smaller by what it does not use, in short steps. Other writes run between them."""
+        writer = self._writer
+        try:
+            more = True
+            while more:
+                more = await writer.run(sqlite.release_pages, writer.engine)
+                await asyncio.sleep(PAUSE_SECONDS)
+            await writer.run(sqlite.empty_log, writer.engine)
+        except UNUSABLE as error:
+            log.error("unused pages not released", extra={"reason": failure_reason(error)})
 
     async def _erase_when_requested(self) -> None:
         while True:

@@ -54,7 +54,8 @@ def of_thread(tx: Tx, thread: Thread) -> Session | None:
 def open_new(tx: Tx, thread: Thread, kind: PlaceKind, shared: bool, now: float, *, hydrated: bool = False) -> Session:
     """Open a thread's next session, after the last one was closed. `hydrated`: earlier messages need not be read."""
     same = [sessions.c[name] == value for name, value in asdict(thread).items()]
-    generation = tx.execute(select(func.count()).select_from(sessions).where(*same)).scalar_one()
+    # Not their number: retention deletes old sessions.
+    generation = tx.execute(select(func.coalesce(func.max(sessions.c.generation) + 1, 0)).where(*same)).scalar_one()
     session = Session(str(uuid.uuid4()), thread, kind, shared, generation, hydrated=hydrated)
     row = {name: getattr(session, name) for name in (*STATE, *_FIXED)}
     tx.execute(_ADD, {**row, **asdict(thread), "calls": [], "created": now, "updated": now})

@@ -165,6 +165,8 @@ def check_file(path: Path, *, writes: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(_uri(path, writes), uri=True, isolation_level=None)
     try:
+        if writes:
+            db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: one with tables keeps its mode
         db.execute("PRAGMA journal_mode=WAL" if writes else "PRAGMA schema_version")
         if writes:
             db.execute("BEGIN IMMEDIATE")
@@ -295,13 +297,15 @@ def owner_token(team: str, owner: str) -> str:
 # FTS5's own option `secure-delete` (SQLite 3.42) is not used: with it, `integrity_check` of 3.51.1 reported a checksum
 # mismatch after some hundred changes. Merging the index drops deleted words in every version.
 _MERGE_PAGES = 64  # about 10 ms
+_RELEASED_PAGES = 64  # of one step
 _CONFIGURE_INDEX = text("INSERT INTO memories_fts (memories_fts, rank) VALUES (:option, :value)")
 
 
-def request_erasure(tx: Tx) -> None:
-    """Ask for the erasure of what this transaction deletes or replaces."""
+def request_erasure(tx: Tx, *, at_once: bool = True) -> None:
+    """Ask for the erasure of what this transaction deletes or replaces; not `at_once`: by the next `erase_traces`."""
     _driver(tx).execute(f"PRAGMA user_version={erasures_requested(tx) + 1}")
-    tx.info["erase"] = True
+    if at_once:
+        tx.info["erase"] = True
 
 
 def take_erasure_request(tx: Tx) -> bool:
@@ -328,14 +332,29 @@ def merge_index(engine: Engine, *, first: bool) -> bool:
         return count_changes(tx) - before >= 2  # as SQLite's documentation says
 
 
+def file_bytes(tx: Tx) -> int:
+    """Return the size of the file, in bytes."""
+    pages, size = (_driver(tx).execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    return int(pages * size)
+
+
 def vacuum(engine: Engine, limit: float) -> bool:
     """Write the file anew, without old bytes, if it is not larger than `limit` bytes. Return True if it was done."""
     with engine.connect() as tx:
+        small = file_bytes(tx) <= limit
+        if small:
+            _driver(tx).execute("PRAGMA auto_vacuum=INCREMENTAL")  # for `release_pages`, in files of earlier versions
+            _driver(tx).execute("VACUUM")
+        return small
+
+
+def release_pages(engine: Engine) -> bool:
+    """Give some unused pages back to the file system. Return False when none is left."""
+    with engine.begin() as tx:
         driver = _driver(tx)
-        pages, size = (driver.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-        if pages * size <= limit:
-            driver.execute("VACUUM")
-        return bool(pages * size <= limit)
+        unused = driver.execute("PRAGMA freelist_count").fetchone()[0]
+        driver.execute(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})").fetchall()
+        return bool(driver.execute("PRAGMA freelist_count").fetchone()[0] not in (0, unused))
 
 
 def end_erasure(engine: Engine, requested: int) -> None:

@@ -18,6 +18,7 @@ from bot.texts import say
 from storage import ledger, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
+from storage.retention import REMOVED
 from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
 from tools.proposed_call_checks import review
@@ -127,7 +128,8 @@ async def _excluded_approvers(services: Services, calls: tuple[ModelCall, ...]) 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
     summary, turn = data.context["summary"] or {}, data.turn
     facts = session_fields.said_values(data.context["fields"])
-    earlier = prompt_builder.conversation_lines(compaction.shown_summary(summary), facts)
+    removed = REMOVED in summary
+    earlier = prompt_builder.conversation_lines(compaction.shown_summary(summary), facts, removed=removed)
     ends = prompt_builder.turn_line(turn.requester, data.person, data.place, data.memories, turn.started)
     shed, direct = int(summary.get("shed", 0)), data.session.kind == "im"
     return prompt_builder.build_messages(
@@ -166,6 +168,7 @@ async def compact(services: Services, data: RequestData, keep_tokens: float) -> 
     earlier, model = data.context["summary"], services.settings.reflection_model
     summary = await compaction.summarize(services.model, earlier, old, model, summary_tokens)
     summary["shed"] = max((e.seq for e in data.entries if e.turn < data.turn.number), default=0)
+    summary |= {REMOVED: earlier[REMOVED]} if earlier and REMOVED in earlier else {}
     await services.db.write(sessions.set_columns, session, summary=summary, summary_seq=last)
     log.info("transcript compacted", extra={"session": session, "last_entry": last, "entries": len(old)})
     return await services.db.read(read_request_data, session, data.turn.number, services.workspace)

@@ -19,6 +19,10 @@ from tools.prompt_json import compact_line
 
 Message = dict[str, Any]
 WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
+WORDS_REMOVED = (
+    "Older messages of this conversation were removed from what Hermes stores, because nobody wrote here for a long "
+    "time. Slack may still have them: read_thread reads the thread."
+)
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
 VERSION = "2"
 
@@ -74,9 +78,13 @@ def _days(memory: Memory, clock: datetime) -> dict[str, str]:
     return found
 
 
-def conversation_lines(summary: dict[str, Any], facts: dict[str, str]) -> list[str]:
-    """Return the lines on the earlier conversation: its summary and its fields. They begin the first user message."""
-    lines = [compact_line({"summary": summary})] if summary else []
+def conversation_lines(summary: dict[str, Any], facts: dict[str, str], *, removed: bool = False) -> list[str]:
+    """Return the lines on the earlier conversation: its summary and its fields. They begin the first user message.
+
+    `removed`: retention has removed older words.
+    """
+    lines = [compact_line({"note": WORDS_REMOVED})] if removed else []
+    lines += [compact_line({"summary": summary})] if summary else []
     return [*lines, compact_line({"facts": facts})] if facts else lines
 
 

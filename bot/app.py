@@ -13,6 +13,7 @@ from slack_bolt.authorization import AuthorizeResult
 from bot.component_settings import built_in_tools, engine_settings, model_settings, tool_policy, workspace_of
 from bot.config.schema import Config, secret_text
 from bot.jobs.memory_jobs import memory_jobs
+from bot.jobs.retention_job import retention_job
 from bot.jobs.scheduler import Scheduler
 from bot.mcp_servers import rules_without_tool, server_hub, server_settings
 from bot.model.openai_client import OpenAIModel
@@ -159,7 +160,10 @@ class Hermes:
         await self._start_http()
         resumed = await self.runner.recover()
         log.info("started", extra={"resumed": resumed, "address": self.address})
-        scheduled = memory_jobs(self.db, self.config.jobs, self.config.memory, self.now)
+        scheduled = {
+            **memory_jobs(self.db, self.config.jobs, self.config.memory, self.now),
+            **retention_job(self.db, self.config.jobs, self.config.retention, self.now),
+        }
         jobs = Scheduler(self.db, self.now, scheduled, {"expire": self._expire, "recover": self.runner.recover})
         await jobs.start()
         self._stack.push_async_callback(jobs.stop)

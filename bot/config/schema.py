@@ -201,10 +201,28 @@ class MemoryConfig(Section):
     )
 
 
+class RetentionConfig(Section):
+    """When idle sessions lose their words, and later all rows. Work that is not finished is never removed."""
+
+    transcripts_days: int | None = Field(
+        None, ge=1, description="Days without activity until a conversation's words are removed. Not set: never."
+    )
+    records_days: int | None = Field(
+        400, ge=2, description="Days without activity until all records of a conversation are removed; null: never."
+    )
+
+    @model_validator(mode="after")
+    def _words_first(self) -> "RetentionConfig":
+        if self.records_days is not None and (self.transcripts_days or 0) > self.records_days:
+            raise ValueError(f"transcripts_days is above records_days ({self.records_days}); reduce it")
+        return self
+
+
 class JobsConfig(Section):
     consolidate: Schedule = Field("0 3 * * *", description="When duplicate memories are merged, as crontab(5).")
     prune: Schedule = Field("0 4 * * 0", description="When memories are archived and deleted, as crontab(5).")
-    timezone: Annotated[str, accepted_by(crontab.zone_of)] = Field("UTC", description="Time zone of both schedules.")
+    retention: Schedule = Field("0 2 * * *", description="When old conversations are removed, as crontab(5).")
+    timezone: Annotated[str, accepted_by(crontab.zone_of)] = Field("UTC", description="Time zone of the schedules.")
 
 
 class FileConfig(Section):
@@ -219,6 +237,7 @@ class FileConfig(Section):
     )
     tools: ToolsConfig = ToolsConfig()
     memory: MemoryConfig = MemoryConfig()
+    retention: RetentionConfig = RetentionConfig()
     mcp_servers: Servers = Field(None, description="Path of an mcp.json, or its content.")
     jobs: JobsConfig = JobsConfig()
 

@@ -37,6 +37,7 @@ model: {temperature: hot, api_key: "${NOPE}", base_url: localhost}
 session: {max_steps: 0, follow_ups: sometimes, budget: {system: 0.9}}
 roles: {lead: [S0123456789]}
 tools: {extra: ./x, post_message: {risk: maybe, approvers: "role:boss"}, write_file: {approvers: [bob]}}
+retention: {transcripts_days: 500, records_days: 400}
 jobs: {prune: "1 2 3", timezone: Mars/Olympus}
 mcp_servers: {a: {}, b: {url: "${B}"}}
 slack: {mode: http}
@@ -58,6 +59,7 @@ COMPLAINTS = (
     "tools.post_message.risk: ",
     "tools.post_message.approvers: role:boss is not defined; add boss under roles:",
     "tools.write_file.approvers: must be",
+    "retention: transcripts_days is above records_days (400); reduce it",
     "jobs.prune: ",
     "jobs.timezone: 'Mars/Olympus' is not a time zone",
     "mcp_servers: a: ",

@@ -90,6 +90,12 @@ def page(tx: Tx, team: str, owner: str, *, limit: int, offset: int = 0) -> tuple
     return tuple(_memory(row) for row in tx.execute(every.order_by(*order).limit(limit).offset(offset)))
 
 
+def every(tx: Tx, team: str, owner: str) -> tuple[Memory, ...]:
+    """Return the owner's memories of any status, oldest first."""
+    query = select(memories).where(_owned_by(team, owner)).order_by(memories.c.id)
+    return tuple(_memory(row) for row in tx.execute(query))
+
+
 def count(tx: Tx, team: str, owner: str) -> int:
     """Return how many memories `page` lists in all."""
     kept = and_(_owned_by(team, owner), memories.c.status.in_(KEPT))

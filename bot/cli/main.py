@@ -6,10 +6,11 @@ import logging
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from bot.app import Hermes, StartError
-from bot.cli import dev, doctor, mcp_commands
+from bot.cli import dev, doctor, export_command, mcp_commands
 from bot.cli.signals import run_unless_stopped, run_until_signal
 from bot.config.load import ConfigError, load
 from bot.config.schema import Config
@@ -34,7 +35,7 @@ def main() -> None:
         code = run(arguments)
     except (ConfigError, LockedError, UnknownServerError) as error:
         code = _print_error(error, BAD_CONFIGURATION)
-    except (FolderError, StartError, StorageError) as error:
+    except (FolderError, StartError, StorageError, export_command.ExportError) as error:
         code = _print_error(error, FAILED)
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -64,6 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add(commands, "doctor", _doctor, "check Slack, model, database and MCP servers, with a remedy for each problem")
     _add(commands, "migrate", _migrate, "update the database to this version of Hermes")
+    export = _add(commands, "export", _export, "write what is stored about a person or a thread, as JSON lines")
+    what = export.add_mutually_exclusive_group(required=True)
+    what.add_argument("--user", type=export_command.user_id, metavar="U…", help="id of a person")
+    what.add_argument(
+        "--thread", type=export_command.thread_of, metavar="LINK", help="link of a message, or CHANNEL:TS"
+    )
+    export.add_argument("--out", metavar="FILE", type=Path, help="new file (default: standard output)")
     servers = commands.add_parser("mcp", help="list or check the MCP servers")
     actions = servers.add_subparsers(title="actions", required=True, metavar="ACTION")
     _add(actions, "list", _mcp_list, "list the configured servers without connecting")
@@ -117,6 +125,14 @@ async def _migrated(url: str) -> str:
     finally:
         await db.close()
     return f"{db.path} {'was updated to' if changed else 'is already at'} revision {HEAD}"
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    config = _load(required=False)
+    hide = json_logging.JsonLines(secrets(config)).hide
+    what = arguments.user or arguments.thread
+    asyncio.run(export_command.export(config.database_url, what, arguments.out, hide))
+    return 0
 
 
 def _mcp_list(_: argparse.Namespace) -> int:

@@ -1,17 +1,19 @@
 """An old conversation loses its words, and later all that is stored of it; its thread can go on at any time."""
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from bot.cli.export_command import Message, export
 from bot.jobs.retention_job import DAY, remove_old
 from bot.jobs.scheduler import Report
 from bot.session.intake.event_intake import EventIntake
 from storage import inbox, sessions, sqlite
 from storage.records import Incoming
 from tests.e2e.conftest import Start
-from tests.e2e.fake_tools import FakeTools
+from tests.e2e.fake_tools import LOOK, FakeTools
 from tests.e2e.slack_with_hermes import ANA, BEN, DENY, GENERAL, Clock, SlackWithHermes
 from tests.fakes.model_scripts import Gate, calls, text
 from tests.waiting import until
@@ -125,3 +127,16 @@ async def test_a_turn_at_work_outlives_every_limit(start: Start, remove: Run) ->
     assert await remove(slack, 401) == UNTOUCHED
     gate.release()
     await slack.answer(root, lambda said: said == [WORD])
+
+
+async def test_a_running_hermes_can_be_exported(slack: SlackWithHermes, tmp_path: Path) -> None:
+    slack.model.reply(calls(LOOK), text("All quiet."))
+    root = await slack.mention("look at the logs")
+    await slack.answer(root)
+    out = tmp_path / "thread.jsonl"
+    url = slack.hermes.config.database_url
+    await export(url, Message(GENERAL, root), out, str)
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["type"] for line in found] == ["export", "session", "message", "answer", "answer", "call"]
+    assert (found[2]["text"], found[4]["text"]) == ("look at the logs", "All quiet.")
+    assert (found[5]["name"], found[5]["state"]) == ("look", "succeeded")

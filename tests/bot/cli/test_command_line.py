@@ -1,17 +1,14 @@
 """The command line: invalid arguments, and commands that start no bot."""
 
 import asyncio
-import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.cli import main
 from storage.database import Database
 from storage.migrate import HEAD
 from tests.bot.conftest import CleanEnvironment
@@ -20,28 +17,6 @@ from tests.tools.samples import weather
 from tools.tool_registration import register_tools
 
 ROOT = Path(__file__).parents[3]
-
-
-def run(capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str, str]:
-    """Return exit code, standard output and standard error of one command."""
-    patch.setattr(sys, "argv", ["hermes", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main.main()
-    said = capsys.readouterr()
-    return int(str(ended.value.code)), said.out, said.err
-
-
-@pytest.fixture
-def hermes(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, clean_env: CleanEnvironment
-) -> Iterator[Any]:
-    """Return a function that runs a command in this process; logging is restored afterwards."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield lambda *arguments: run(capsys, monkeypatch, *arguments)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(False)
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,10 @@ _PAGE = (
 _CALL_OPEN = tool_calls.c.state.in_((CallState.AWAITING_APPROVAL, CallState.RUNNING, CallState.UNKNOWN))
 _UNFINISHED = or_(*(deliveries.c.state == _constant(s) for s in (DeliveryState.PENDING, DeliveryState.SENDING)))
 _WAITING = and_(inbox.c.session == sessions.c.id, inbox.c.state == _constant("waiting"))
-# Other waiting rows start no turn: people wrote them to each other after the last answer.
-_STARTS_WORK = or_(inbox.c.addressed, inbox.c.kind.in_(("stop", "verdict", "command")))
+# Other waiting rows start no turn, as in `sessions.unfinished`: people wrote them to each other after the last answer.
+_STARTS_WORK = or_(
+    and_(inbox.c.addressed, sessions.c.closed.is_(False)), inbox.c.kind.in_(("stop", "verdict", "command"))
+)
 _UNSETTLED = or_(
     sessions.c.phase != Phase.WAITING_INPUT,
     exists().where(tool_calls.c.session == sessions.c.id, _CALL_OPEN),

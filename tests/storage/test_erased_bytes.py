@@ -1,8 +1,10 @@
 """What is forgotten is not in the bytes of the database's files."""
 
+import asyncio
 import random
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from storage import memories, sqlite
 from storage.database import Database, Tx
 from storage.migrate import migrate
 from storage.records import Memory
+from tests.storage.idle_sessions import talked
 from tests.storage.stores import NOW, keep, note
 from tests.waiting import until
 
@@ -115,3 +118,38 @@ async def test_a_large_file_is_written_anew_only_when_the_caller_has_time(db: Da
     assert left(db, "zanzibar17") == []
     assert await db.erase_traces()
     assert not await db.read(sqlite.erasures_requested)
+
+
+async def test_unused_pages_are_given_back_in_small_steps_between_other_writes(db: Database) -> None:
+    def fill(tx: Tx) -> None:
+        for _ in range(40):
+            talked(tx, entries=100)
+
+    await db.write(fill)
+    full = await db.read(sqlite.file_bytes)
+    await db.write(lambda tx: tx.execute(text("DELETE FROM entries")) and None)
+    releasing = asyncio.create_task(db.release_pages())
+    between = 0
+    while not releasing.done():
+        await db.write_first(lambda tx: None)
+        between += not releasing.done()
+    assert between >= 3
+    assert await db.read(sqlite.file_bytes) < full / 2
+    assert (await db.read(lambda tx: tx.execute(text("PRAGMA freelist_count")).scalar())) == 0
+    assert await db.read(lambda tx: tx.execute(text("PRAGMA integrity_check")).scalar()) == "ok"
+
+
+async def test_a_file_of_an_earlier_version_can_give_pages_back_once_it_was_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("PRAGMA auto_vacuum=NONE")
+        old.execute("CREATE TABLE t (x)")
+    db = await Database.open(f"sqlite+aiosqlite:///{path}")
+    try:
+        await migrate(db)
+        await db.release_pages()  # changes nothing
+        await db.write(sqlite.request_erasure)
+        assert await db.erase_traces()
+        assert await db.write(lambda tx: tx.execute(text("PRAGMA auto_vacuum")).scalar()) == 2
+    finally:
+        await db.close()

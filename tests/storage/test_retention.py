@@ -76,6 +76,18 @@ async def test_unanswered_messages_between_people_are_words_too(db: Database) ->
     assert await db.read(inbox.waiting, session.id) == []
 
 
+async def test_a_closed_session_waits_for_nothing_but_decisions(db: Database) -> None:
+    def fill(tx: Tx) -> Session:
+        session = talked(tx)
+        sessions.set_columns(tx, session.id, closed=True)
+        inbox.put(tx, message(session, f"{session.thread.root}3", kind="outcome", text=WORD))
+        return session
+
+    session = await db.write(fill)
+    assert sum(r.sessions for r in await db.write(words, [session.id])) == 1
+    assert WORD not in str(await db.read(rows_of, session.id))
+
+
 async def test_all_rows_go_and_those_of_other_sessions_stay(db: Database) -> None:
     session, other = await db.write(talked), await db.write(talked)
     kept = await db.read(rows_of, other.id)

@@ -74,10 +74,12 @@ def _constant(value: str) -> ColumnElement[str]:
 _BEFORE: BindParameter[float] = bindparam("before")
 _OF: BindParameter[str] = bindparam("of")
 _LIMIT: BindParameter[int] = bindparam("limit")
+# In this order, sessions that are looked at together have their rows on the same pages of the file.
+_added = sqlite.insertion_order(sessions)
 _PAGE = (
-    select(sessions.c.id, sessions.c.updated)
-    .where(sessions.c.id > bindparam("after"))
-    .order_by(sessions.c.id)
+    select(_added.label("number"), sessions.c.id, sessions.c.updated)
+    .where(_added > bindparam("after"))
+    .order_by(_added)
     .limit(_LIMIT)
 )
 _CALL_OPEN = tool_calls.c.state.in_((CallState.AWAITING_APPROVAL, CallState.RUNNING, CallState.UNKNOWN))
@@ -103,14 +105,14 @@ _REMOVABLE = _IDLE.where(not_(_UNSETTLED))
 _WITH_WORDS = _REMOVABLE.where(or_(exists().where(entries.c.session == sessions.c.id), exists().where(_WAITING)))
 
 
-def candidates(tx: Tx, after: str, before: float) -> tuple[list[str], str | None]:
-    """Look at a page of sessions, those with ids above `after`.
+def candidates(tx: Tx, after: int, before: float) -> tuple[list[str], int | None]:
+    """Look at the next page of sessions, in the order in which they were added; `after` is 0 for the first page.
 
-    Return the ones that `transition` has not changed since `before`, and the last id of the page, None if it is the
-    last page.
+    Return the ids of those that `transition` has not changed since `before`, and `after` for the next page, None if
+    there is none.
     """
     rows = tx.execute(_PAGE, {"after": after, "limit": PAGE}).all()
-    return [row.id for row in rows if row.updated < before], rows[-1].id if len(rows) == PAGE else None
+    return [row.id for row in rows if row.updated < before], rows[-1].number if len(rows) == PAGE else None
 
 
 def count_unsettled(tx: Tx, ids: Sequence[str], before: float) -> int:
@@ -135,7 +137,8 @@ def _remove(
 
     It changes about `limit` rows of a session; it returns how many, and whether nothing is left.
     """
-    found = tx.execute(query, {"ids": ids, "before": before}).scalars().all()
+    removable = set(tx.execute(query, {"ids": ids, "before": before}).scalars())
+    found = [session for session in ids if session in removable]
     done = rows = 0
     while done < len(found) and rows < ROWS:
         changed, complete = remove(found[done], ROWS - rows)

@@ -25,6 +25,7 @@ from sqlalchemy import (
     create_engine,
     event,
     func,
+    literal_column,
     make_url,
     text,
 )
@@ -245,6 +246,11 @@ def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
     return func.max(*values)
 
 
+def insertion_order(table: Table) -> ColumnElement[int]:
+    """Return the number of a row of a table whose key is not an integer: rows added later have higher ones."""
+    return literal_column(f"{table.name}.rowid", Integer)
+
+
 # --- full-text search of memories. The owner is a column of the index, so that a search reads no other person's rows.
 
 _CREATE_INDEX = text("CREATE VIRTUAL TABLE memories_fts USING fts5(owner, words, tokenize='porter unicode61')")
@@ -353,7 +359,8 @@ def release_pages(engine: Engine) -> bool:
     with engine.begin() as tx:
         driver = _driver(tx)
         unused = driver.execute("PRAGMA freelist_count").fetchone()[0]
-        driver.execute(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})").fetchall()
+        for _ in range(_RELEASED_PAGES):
+            driver.execute("PRAGMA incremental_vacuum(1)")  # with a higher number, `sqlite3` releases one page too
         return bool(driver.execute("PRAGMA freelist_count").fetchone()[0] not in (0, unused))
 
 

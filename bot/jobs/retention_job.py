@@ -64,7 +64,7 @@ async def remove_old(db: Database, rules: RetentionConfig, now: float, stopping:
 
 async def _run(db: Database, stage: Stage, report: Report, stopping: Stopping) -> bool:
     """Run a stage for all sessions. Return False if it was stopped before the end."""
-    after: str | None = ""
+    after: int | None = 0
     while after is not None:
         page, after = await db.read(retention.candidates, after, stage.before)
         for start in range(0, len(page), CHECKED_AT_ONCE):

@@ -125,7 +125,7 @@ def test_what_retention_removed_is_said(hermes: Any, clean_env: CleanEnvironment
     session, _ = filled(
         clean_env.folder,
         talked,
-        lambda tx: retention.remove_words(tx, retention.candidates(tx, "", LATER)[0], LATER, LATER),
+        lambda tx: retention.remove_words(tx, retention.candidates(tx, 0, LATER)[0], LATER, LATER),
     )
     code, out, _ = hermes("export", "--thread", f"{CHANNEL}:{session.thread.root}")
     assert code == 0

@@ -32,6 +32,7 @@ RULES = {"transcripts_days": 90, "records_days": 400}
 OLDEST_DAYS = 500
 TEAM, CHANNEL, ANA = "T0SIM", "C0GENERAL", "U0ANA"
 QUIET_SECONDS = 10
+THREADS = 100  # that events arrive in
 UNSETTLED_EACH = 50  # every 50th session has a call with an unknown outcome
 BATCH = 500  # sessions of one transaction while the file is filled
 WORDS = ("the", "report", "of", "last", "week", "says", "that", "numbers", "north", "are", "late", "again", "nobody")
@@ -178,8 +179,12 @@ async def acknowledgements(folder: str, rate: int, *, remove: bool) -> tuple[dic
         stack.push_async_callback(end, bot)
         assert await first_line(bot) == "ready"
         await sim.do("wait_connected")
-        root = await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?")
-        await asyncio.sleep(2)  # until it is answered
+        # Many threads: a message that needs no answer waits in its thread, and is read with each later one.
+        roots = []
+        for _ in range(THREADS):
+            roots.append(await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?"))
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(3)  # until they are answered
         done = asyncio.create_task(asyncio.sleep(QUIET_SECONDS))
         if remove:
             assert bot.stdin is not None
@@ -189,7 +194,12 @@ async def acknowledgements(folder: str, rate: int, *, remove: bool) -> tuple[dic
         loop, sent = asyncio.get_running_loop(), []
         began = loop.time()
         while not done.done():
-            said = {"user": "U0BEN", "channel": CHANNEL, "text": f"aside {len(sent)}", "thread_ts": root}
+            said = {
+                "user": "U0BEN",
+                "channel": CHANNEL,
+                "text": f"aside {len(sent)}",
+                "thread_ts": roots[len(sent) % THREADS],
+            }
             sent.append(asyncio.create_task(sim.do("say", **said)))
             await asyncio.sleep(max(0.0, began + len(sent) / rate - loop.time()))
         await asyncio.gather(*sent)

@@ -29,8 +29,8 @@ from storage.retention import REMOVED
 from storage.sqlite import sqlite_path
 
 FORMAT = 1
-LINK = re.compile(r"/archives/([A-Z0-9]+)/p(\d+)(\d{6})/?")
-CHANNEL_AND_TS = re.compile(r"([A-Z0-9]+):(\d+\.\d{6})")
+LINK = re.compile(r"/archives/([A-Z0-9]{2,32})/p(\d{1,16})(\d{6})/?")
+CHANNEL_AND_TS = re.compile(r"([A-Z0-9]{2,32}):(\d{1,16}\.\d{6})")
 SESSION_KEYS = ("generation", "kind", "phase", "closed")
 MESSAGE_KEYS = ("name", "by", "late", "notes", "names", "files", "quoted")
 CALL_KEYS = ("turn", "step", "name", "effect", "decision", "state", "requester", "arguments", "result", "full_result")

@@ -165,6 +165,16 @@ async def run_bot(folder: str, slack: str, model: str) -> None:
 # --- the measurement
 
 
+async def open_threads(sim: RemoteSimulator) -> list[str]:
+    """Ask Hermes in THREADS threads, one after the other; return their roots."""
+    roots = []
+    for _ in range(THREADS):
+        roots.append(await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?"))
+        await asyncio.sleep(0.05)
+    await asyncio.sleep(3)  # until they are answered
+    return roots
+
+
 async def acknowledgements(folder: str, rate: int, *, remove: bool) -> tuple[dict[str, float], dict[str, Any]]:
     """Send events to a bot on the file, for some seconds or while it removes. Return the times of its acknowledgements
     in ms, and the report of the job."""
@@ -180,11 +190,7 @@ async def acknowledgements(folder: str, rate: int, *, remove: bool) -> tuple[dic
         assert await first_line(bot) == "ready"
         await sim.do("wait_connected")
         # Many threads: a message that needs no answer waits in its thread, and is read with each later one.
-        roots = []
-        for _ in range(THREADS):
-            roots.append(await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?"))
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(3)  # until they are answered
+        roots = await open_threads(sim)
         done = asyncio.create_task(asyncio.sleep(QUIET_SECONDS))
         if remove:
             assert bot.stdin is not None

@@ -55,12 +55,19 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A channel or DM. `shared`: with another organization."""
+    """A channel or DM. `shared`: with another organization.
+
+    The other fields are only set right after a lookup in Slack; they are not stored. `may_post` is False if Hermes is
+    certainly not a member and cannot post without being one.
+    """
 
     team: str
     channel: str
     kind: PlaceKind
     shared: bool = False
+    name: str = field(default="", compare=False)
+    may_post: bool = field(default=True, compare=False)
+    archived: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

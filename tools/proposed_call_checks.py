@@ -1,9 +1,11 @@
 """The review of a model's tool calls: they are parsed, validated and checked against policy before anything runs."""
 
+import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,9 +13,9 @@ from storage.records import ApprovalRule, Decision, Effect, ToolCall, ToolIdenti
 from tools.call_outcome import failed
 from tools.lenient_json import ArgumentsError, ParsedArguments
 from tools.shown_arguments import fits_view
-from tools.text_cleanup import brief, storable
-from tools.tool_context import ModelCall
-from tools.tool_definition import Tool
+from tools.text_cleanup import brief, storable, storable_data
+from tools.tool_context import ModelCall, ToolContext
+from tools.tool_definition import Precheck, Tool, ToolError
 from tools.tool_identity import identity_of, is_same
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
@@ -21,7 +23,9 @@ from tools.tool_registry import Registry
 TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
 MAX_CALLS = 20  # of one reply
 RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
+PRECHECK_SECONDS = 3.0
 
+log = logging.getLogger(__name__)
 
 _TOO_MANY = failed(
     "too_many_calls",
@@ -81,6 +85,29 @@ def review(
     offered = registry.identities() if offered is None else offered
     first = [_review(registry, policy, c, requester, unresolved, excluded, offered) for c in calls[:MAX_CALLS]]
     return (*first, *(_refused(call, brief(call.name, 64), _TOO_MANY) for call in calls[MAX_CALLS:]))
+
+
+def precheck_of(registry: Registry, call: ReviewedCall) -> Precheck | None:
+    """Return the precheck of a call that would ask people, if its tool has one."""
+    tool = registry.get(call.name)
+    return tool.precheck if tool is not None and call.decision == "ask" else None
+
+
+async def precheck(registry: Registry, call: ReviewedCall, context: ToolContext) -> ReviewedCall:
+    """Return the call, refused if it would ask people and certainly cannot succeed. Takes at most 3 s."""
+    check = precheck_of(registry, call)
+    if check is None:
+        return call
+    try:
+        async with asyncio.timeout(PRECHECK_SECONDS):
+            await check(context, call.arguments)
+    except ToolError as error:
+        code, message, suggestion = storable_data([error.code, error.message, error.suggestion])
+        return replace(call, decision="deny", rule=None, refusal=failed(code, message, suggestion=suggestion))
+    except Exception as error:  # it could not find out: people are asked
+        reason = getattr(error, "code", type(error).__name__)
+        log.warning("call not prechecked", extra={"tool": call.name, "reason": reason})
+    return call
 
 
 def is_changed(registry: Registry, call: ToolCall) -> bool:

@@ -1,5 +1,6 @@
 """One request to the model: read the history, keep it within the budget, send it, review the reply's tool calls."""
 
+import asyncio
 import logging
 import secrets
 from collections import Counter
@@ -20,7 +21,7 @@ from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
-from tools.proposed_call_checks import review
+from tools.proposed_call_checks import ReviewedCall, precheck, precheck_of, review
 from tools.tool_context import ModelCall
 from tools.tool_policy import REQUESTER
 
@@ -112,6 +113,7 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
     excluded = await _excluded_approvers(services, reply.calls)
     requester, unknown = data.turn.requester, data.unknown_calls
     reviewed = review(services.registry, services.policy, reply.calls, requester, unknown, excluded, offered)
+    reviewed = await _prechecked(services, data, reviewed)
     for call in reviewed:
         services.metrics.arguments("invalid" if call.invalid else "repaired" if call.repaired else "valid")
     return Replied(turn, step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
@@ -122,6 +124,19 @@ async def _excluded_approvers(services: Services, calls: tuple[ModelCall, ...]) 
     rules = [services.policy.rule_for(call.name) for call in calls]
     named = {user for rule in rules for user in rule.approvers if user != REQUESTER}
     return await services.lookup.excluded(named) if named else frozenset()
+
+
+async def _prechecked(
+    services: Services, data: RequestData, calls: tuple[ReviewedCall, ...]
+) -> tuple[ReviewedCall, ...]:
+    """Return the calls, those refused that would ask people and certainly cannot succeed. Takes about 3 s at most."""
+    if not any(precheck_of(services.registry, call) for call in calls):
+        return calls
+    session, turn = data.session, data.turn
+    direct, channel = session.kind == "im", session.thread.channel
+    caller = await services.db.read(services.workspace.caller, turn.requester, channel, direct=direct)
+    context = services.tool_context(caller, session.thread, turn.number, source_ts=turn.source_ts, key="")
+    return tuple(await asyncio.gather(*(precheck(services.registry, call, context) for call in calls)))
 
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:

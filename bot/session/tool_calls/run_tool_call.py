@@ -84,18 +84,12 @@ async def run_tool_call(
 
 
 def _tool_context(services: Services, prepared: PreparedCall, *, confirm: bool) -> ToolContext:
-    return ToolContext(
-        person=prepared.person,
-        place=prepared.place,
-        thread=prepared.session.thread,
+    return services.tool_context(
+        (prepared.person, prepared.place),
+        prepared.session.thread,
+        prepared.call.turn,
         source_ts=prepared.turn.source_ts if prepared.turn else "",
-        turn=prepared.call.turn,
         key=prepared.call.key,
-        chat=services.chat,
-        names=services.lookup.names,
-        db=services.db,
-        now=services.now,
-        files_root=services.files_root,
         said=prepared.said,
         tell=partial(_tell, prepared.session, prepared.call, services.now),
         confirm=confirm,

@@ -63,7 +63,7 @@ async def test_a_message_goes_to_the_channel_root_with_the_key_of_the_call(chat:
 
 @pytest.mark.parametrize(
     ("channel", "code"),
-    [("general", "bad_channel"), ("D1ABC", "bad_channel"), ("C3", "forbidden"), ("C999", "channel_not_found")],
+    [("general", "bad_channel"), ("D1ABC", "bad_channel"), ("C3", "channel_not_found"), ("C999", "channel_not_found")],
 )
 async def test_where_hermes_may_not_post_nothing_is_posted(chat: FakeChat, channel: str, code: str) -> None:
     with pytest.raises(ToolError) as caught:

@@ -110,6 +110,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "direct message to me.",
         "Slack 不允许我在您的消息列中发布消息，因此回复没有出现在那里。请用新消息或私信再问一次。",
     ),
+    "reply.refused_there": (
+        "Slack doesn't let me post in {channel}, where you asked me, so my answer isn't there. You can ask again here.",
+        "Slack 不允许我在 {channel} 中发布消息，因此您在那里的请求没有得到回复。您可以在这里再问一次。",
+    ),
     "reply.waiting": ("waiting for a decision", "等待确认"),
     # --- replies to a click on an approval card
     "approval.unknown": (

@@ -85,6 +85,13 @@ def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None
     tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
+def claim(tx: Tx, key: str, now: float) -> bool:
+    """Mark a pending delivery as `sending`. Return False if an earlier attempt did: it may have been sent."""
+    pending = (deliveries.c.key == key, deliveries.c.state == DeliveryState.PENDING)
+    claimed = update(deliveries).where(*pending).values(state=DeliveryState.SENDING, updated=now)
+    return tx.execute(claimed).rowcount > 0
+
+
 def record_failed_attempt(tx: Tx, key: str, now: float, error: str) -> None:
     """Record a failed attempt to send; the delivery stays unfinished."""
     values = {"attempts": deliveries.c.attempts + 1, "error": error, "updated": now}

@@ -291,7 +291,7 @@ class Delivery:
     id: int
     session: str
     turn: int
-    kind: Literal["answer", "notice", "whisper"]
+    kind: Literal["answer", "notice", "whisper", "direct"]  # direct: a direct message, `thread.channel` is its reader
     thread: Thread
     part: int
     content: dict[str, Any]

@@ -88,6 +88,15 @@ async def test_a_channel_without_hermes_is_explained(chat: FakeChat) -> None:
         await post_message.run(context_for(chat=chat), {"channel": "C2", "text": "hello"})
 
 
+@pytest.mark.parametrize(
+    ("code", "words"), [("not_in_channel", "Hermes is not in that channel"), ("thread_not_found", "does not exist")]
+)
+async def test_why_a_thread_cannot_be_read_is_explained(chat: FakeChat, code: str, words: str) -> None:
+    chat.fail["read_thread"] = ChatError(code)
+    with pytest.raises(ToolError, match=words):
+        await read_thread.run(context_for(chat=chat), {})
+
+
 async def test_a_post_that_may_have_arrived_is_unknown_and_one_that_did_not_has_failed(chat: FakeChat) -> None:
     executor = Executor(Policy(), now=lambda: 0.0)
     call = call_of(post_message, channel="C2", text="hello")

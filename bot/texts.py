@@ -139,6 +139,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "approval.not_opened": ("Slack didn't open it. Please click again.", "Slack 没有打开它，请再点击一次。"),
     "approval.counted": ("Your approval was counted. More approvals are needed.", "已计入您的批准，还需要其他人批准。"),
+    "approval.voters_unknown": (
+        "I couldn't look up the people who approved before you, so I did nothing. Please try again in a moment.",
+        "目前无法读取之前批准者的 Slack 个人档案，因此没有执行任何操作。请稍后再试。",
+    ),
     "approval.repaired": (
         "The AI model wrote these arguments with errors, and I repaired them. Please check them carefully.",
         "模型给出的参数不是有效的 JSON，已被修复。请仔细核对。",

@@ -183,6 +183,27 @@ async def test_a_profile_from_a_wrong_future_is_not_trusted_when_the_clock_is_ri
     assert fake_tools.started == []
 
 
+async def test_no_call_runs_on_an_earlier_vote_whose_person_slack_cannot_tell_about(
+    start: Start, clock: Clock, fake_tools: FakeTools
+) -> None:
+    slack = await start(tools={"deploy": {"approvers": [BEN, CHO], "quorum": 2}})
+    _, card = await slack.ask_to_deploy(text("Deployed."))
+    await slack.click(card, APPROVE, BEN)
+    await slack.ephemeral(BEN, say("approval.counted", "en"))
+    await slack.sim.add_person(BEN, "ben", deleted=True)
+    clock.ahead = 301
+    await slack.sim.command(CHO, GENERAL, "/hermes", "help")
+    slack.model.reply(text("Hello."))
+    await slack.answer(await slack.mention("hello", CHO))
+    await slack.sim.fail_next("users.info", error="fatal_error", count=1_000)
+    await slack.click(card, APPROVE, CHO)
+    await slack.ephemeral(CHO, say("approval.voters_unknown", "zh-CN"))
+    await slack.sim.clear_faults()
+    await slack.click(card, APPROVE, CHO)
+    await slack.ephemeral(CHO, say("approval.counted", "zh-CN"))
+    assert fake_tools.started == []
+
+
 async def test_a_rule_for_a_pattern_permits_nothing(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(tools={"*": {"risk": "allow"}, "deplo*": {"risk": "allow"}, "deploy ": {"risk": "allow"}})
     await slack.ask_to_deploy()

@@ -49,6 +49,16 @@ async def test_an_approval_replayed_after_the_run_and_a_restart_runs_nothing_mor
     assert len(slack.model.requests) == 2
 
 
+async def test_a_known_id_opens_no_view_of_a_call_from_another_channel(slack: SlackWithHermes) -> None:
+    slack.model.reply(calls(LONG), text("Never mind."), calls(LONG))
+    private = await slack.mention("deploy it", channel="D0ANA")
+    [card] = await slack.open_cards(private, channel="D0ANA")
+    public = await slack.say("hello", BEN)
+    await slack.click(slack.sim.message(GENERAL, public), READ, BEN, stale=True, value=card.button(READ).value)
+    await slack.ephemeral(BEN, say("approval.unknown", "en"))
+    assert slack.sim.modal(BEN) is None
+
+
 async def test_a_view_with_the_id_of_another_card_decides_no_more_than_a_click(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:

@@ -42,7 +42,7 @@ class ApprovalClicks:
         """Open a view that shows an approval in full, or tell the person why not."""
         team, people, text_key = self._workspace.team, self._workspace.people, None
         card = await self._db.read(read_card, click.value, team, people, click.user)
-        if card is None:
+        if card is None or card.approval.thread.channel != click.thread.channel:
             text_key = "approval.unknown"
         else:
             try:

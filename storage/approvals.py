@@ -77,6 +77,13 @@ def first_of_call(tx: Tx, call: str, team: str) -> Approval | None:
     return None if row is None else _approval(tx, row, team)
 
 
+def permission_of_call(tx: Tx, call: str, team: str) -> Approval | None:
+    """Return the latest approval that permitted a call to run, or None."""
+    permitted = (approvals.c.call == call, approvals.c.status.in_(("approved", "run_again")))
+    row = tx.execute(select(approvals).where(*permitted).order_by(approvals.c.settled.desc())).first()
+    return None if row is None else _approval(tx, row, team)
+
+
 def about_change(tx: Tx, changed: ToolIdentity, team: str) -> list[Approval]:
     """Return the questions about a changed definition, settled ones included."""
     same = [approvals.c[name] == value for name, value in identity_columns(changed).items()]

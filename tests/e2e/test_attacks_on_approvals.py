@@ -214,6 +214,30 @@ async def test_no_call_runs_on_an_earlier_vote_whose_person_slack_cannot_tell_ab
     assert fake_tools.started == []
 
 
+RULES = [
+    {"risk": "deny"},
+    {"approvers": [CHO]},
+    {"approvers": [BEN, CHO], "quorum": 2},
+    {"approvers": [BEN, ANA], "not_requester": True},
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=["denied", "approver removed", "quorum raised", "requester excluded"])
+async def test_a_call_that_had_not_run_when_its_rule_became_stricter_does_not_run(
+    start: Start, fake_tools: FakeTools, rule: dict[str, Any]
+) -> None:
+    person = ANA if "not_requester" in rule else BEN
+    slack = await start(tools={"deploy": {"approvers": [ANA, BEN, CHO]}})
+    root, card = await slack.ask_to_deploy(text("It needs another yes."))
+    await slack.sim.command(BEN, GENERAL, "/hermes", "help")
+    await click_without_wake(slack, card, person)
+    await slack.stop()
+    slack = await start(tools={"deploy": rule})
+    assert await slack.answer(root, lambda said: "It needs another yes." in said)
+    assert fake_tools.started == []
+    assert "denied_by_policy" in slack.model.asked[-1].results[0]
+
+
 async def test_a_rule_for_a_pattern_permits_nothing(start: Start, fake_tools: FakeTools) -> None:
     slack = await start(tools={"*": {"risk": "allow"}, "deplo*": {"risk": "allow"}, "deploy ": {"risk": "allow"}})
     await slack.ask_to_deploy()

@@ -56,7 +56,7 @@ def advance(
     result.session, result.lookups, result.successor = session, lookups, successor
     result.request = _request_data(work)
     runs = [action.call for action in result.actions if isinstance(action, RunTool)]
-    result.calls = {call: prepare_call(tx, call, session, rules.workspace) for call in runs}
+    result.calls = {call: prepare_call(tx, call, session, rules.workspace, rules.policy) for call in runs}
     return result
 
 

@@ -63,9 +63,17 @@ class ReviewedCall:
 
 
 def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON."""
-    canonical = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON, where 5.0 is 5."""
+    canonical = json.dumps([name, _plain_numbers(arguments)], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain_numbers(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def review(

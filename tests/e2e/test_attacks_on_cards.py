@@ -11,6 +11,7 @@ from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import DEPLOY, FakeTools
 from tests.e2e.slack_with_hermes import ANA, APPROVE, DENY, SlackWithHermes
 from tests.fakes.listed_mcp_server import ToolFile, listed
+from tests.fakes.mcp_test_hub import minimal_server
 from tests.fakes.model_scripts import calls, text
 
 ANY_KEYS = {"type": "object", "additionalProperties": True}
@@ -112,6 +113,17 @@ async def test_a_denied_call_is_asked_about_at_most_once_more(slack: SlackWithHe
     await slack.answer(root)
     assert len(slack.cards(root)) == 2
     assert fake_tools.started == []
+
+
+async def test_an_uncertain_payment_is_asked_about_however_its_amount_is_written(start: Start) -> None:
+    slack = await start(mcp_servers={"shop": minimal_server("writes")}, tools={"shop_echo": {"risk": "allow"}})
+    slack.model.reply(calls(("shop_echo", '{"die": 5}')), calls(("shop_echo", '{"die": 5.0}')))
+    root = await slack.mention("pay five")
+    [doubt] = await slack.open_cards(root)
+    await slack.click(doubt, "hermes_skip")
+    await slack.card_closed(doubt, "skip")
+    [again] = await slack.open_cards(root)
+    assert say("approval.equal_unknown", "en") in again.text
 
 
 async def test_more_calls_than_people_can_decide_open_five_cards_and_run_none(

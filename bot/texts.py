@@ -151,6 +151,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "An identical call was interrupted earlier and may already have taken effect.",
         "此前有一次相同的调用中断，可能已经生效。",
     ),
+    "approval.equal_open": (
+        "An identical call is waiting for a decision too. If both are approved, it runs twice.",
+        "另有一次相同的调用也在等待决定。如果两次都批准，就会运行两次。",
+    ),
     # --- approval cards
     "card.title": ("May I run *{tool}*?", "可以运行 *{tool}* 吗？"),
     "card.title_unknown": ("Did *{tool}* succeed?", "*{tool}* 成功了吗？"),

@@ -84,6 +84,13 @@ def permission_of_call(tx: Tx, call: str, team: str) -> Approval | None:
     return None if row is None else _approval(tx, row, team)
 
 
+def has_equal_open(tx: Tx, approval: Approval) -> bool:
+    """Return True if another identical call of the session waits for approval."""
+    same = {name: getattr(approval, name) for name in ("session", "kind", "arguments_hash")}
+    query = select(approvals.c.id).where(approvals.c.id != approval.id, approvals.c.status == "open")
+    return tx.execute(query.filter_by(**same)).first() is not None
+
+
 def about_change(tx: Tx, changed: ToolIdentity, team: str) -> list[Approval]:
     """Return the questions about a changed definition, settled ones included."""
     same = [approvals.c[name] == value for name, value in identity_columns(changed).items()]

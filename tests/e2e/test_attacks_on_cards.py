@@ -115,6 +115,14 @@ async def test_a_denied_call_is_asked_about_at_most_once_more(slack: SlackWithHe
     assert fake_tools.started == []
 
 
+async def test_a_call_equal_to_one_that_waits_says_so(slack: SlackWithHermes, fake_tools: FakeTools) -> None:
+    root, _ = await slack.ask_to_deploy(calls(DEPLOY))
+    await slack.say("is it deployed?", thread=root)
+    [_, second] = await slack.open_cards(root, 2)
+    assert say("approval.equal_open", "en") in second.text
+    assert fake_tools.started == []
+
+
 async def test_an_uncertain_payment_is_asked_about_however_its_amount_is_written(start: Start) -> None:
     slack = await start(mcp_servers={"shop": minimal_server("writes")}, tools={"shop_echo": {"risk": "allow"}})
     slack.model.reply(calls(("shop_echo", '{"die": 5}')), calls(("shop_echo", '{"die": 5.0}')))

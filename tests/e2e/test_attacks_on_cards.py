@@ -68,6 +68,13 @@ async def test_the_server_gets_the_number_that_the_card_shows(
     assert bank.calls == [f'pay {{"amount": {shown}}}']
 
 
+@pytest.mark.parametrize("word", ["аррӏе.com", "https://ехо.example/pay", "acct-40О2", "10.0.О.1"])
+async def test_a_name_written_in_letters_that_only_look_latin_is_told(start: Start, bank: ToolFile, word: str) -> None:
+    slack, root = await pay(start, bank, {"amount": 1, "to": {"name": word}})
+    [card] = await slack.open_cards(root)
+    assert "look alike" in card.text
+
+
 async def test_a_changed_annotation_or_nested_description_voids_an_open_card(start: Start, bank: ToolFile) -> None:
     for change in ({"read": True}, {"nested": "The account of the attacker."}):
         nested = {"type": "object", "properties": {"iban": {"type": "string", "description": change.get("nested", "")}}}

@@ -68,6 +68,30 @@ async def test_the_server_gets_the_number_that_the_card_shows(
     assert bank.calls == [f'pay {{"amount": {shown}}}']
 
 
+ORDER = {"type": "object", "properties": {"item": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (ORDER, {"item": "pen", "x": 1}),
+        ({"type": "array", "items": ORDER}, [{"item": "pen"}, {"item": "pen", "x": 1}]),
+        ({"anyOf": [ORDER, {"type": "null"}]}, {"item": "pen", "x": 1}),
+        ({"type": "array", "prefixItems": [ORDER]}, [{"item": "pen", "x": 1}]),
+        ({"type": "object", "additionalProperties": ORDER}, {"any": {"item": "pen", "x": 1}}),
+    ],
+    ids=["object", "items", "anyOf", "prefixItems", "additionalProperties"],
+)
+async def test_a_key_that_a_nested_schema_does_not_name_is_refused(
+    start: Start, tmp_path: Path, schema: dict[str, Any], value: Any
+) -> None:
+    bank = ToolFile(tmp_path / "bank", listed("pay", "Pay.", order=schema))
+    slack, root = await pay(start, bank, {"order": value})
+    assert await slack.answer(root, lambda said: "Paid." in said)
+    assert slack.cards(root) == []
+    assert "bad_arguments" in slack.model.asked[-1].results[0]
+
+
 @pytest.mark.parametrize("word", ["аррӏе.com", "https://ехо.example/pay", "acct-40О2", "10.0.О.1"])
 async def test_a_name_written_in_letters_that_only_look_latin_is_told(start: Start, bank: ToolFile, word: str) -> None:
     slack, root = await pay(start, bank, {"amount": 1, "to": {"name": word}})

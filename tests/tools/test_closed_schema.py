@@ -24,6 +24,8 @@ REFERENCE = {"$ref": "#/$defs/Address"}
         ({"type": "object", "properties": {}}, '{"aaa": "x"}', "aaa"),
         ({"type": "object", "properties": {"to": INNER}}, '{"to": {"street": "a", "city": "b"}}', "city"),
         ({"properties": {"to": {"type": "array", "items": INNER}}}, '{"to": [{"city": "b"}]}', "city"),
+        ({"properties": {"to": {"type": "array", "prefixItems": [INNER]}}}, '{"to": [{"city": "b"}]}', "city"),
+        ({"properties": {"to": {"additionalProperties": INNER}}}, '{"to": {"any": {"city": "b"}}}', "city"),
         ({"properties": {"to": {"anyOf": [INNER, {"type": "null"}]}}}, '{"to": {"city": "b"}}', "city"),
         ({"properties": {"to": REFERENCE}, "$defs": {"Address": INNER}}, '{"to": {"city": "b"}}', "city"),
         ({**REFERENCE, "$defs": {"Address": INNER}}, '{"city": "b"}', "city"),

@@ -68,6 +68,28 @@ async def test_the_server_gets_the_number_that_the_card_shows(
     assert bank.calls == [f'pay {{"amount": {shown}}}']
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"amount": 1e400}',
+        '{"amount": NaN}',
+        '{"amount": 1, "amount": 1000}',
+        '{"amount": 1, "amount": 1000,}',
+        '{"to": {"note": "two\nlines", "iban": "A", "iban": "B"}}',
+        '{"amount": 1} {"amount": 1000}',
+        '{"amount": 1, "amоunt": 1000}',
+        '{"to": ' + '{"a": ' * 70 + "1" + "}" * 70 + "}",
+    ],
+)
+async def test_arguments_that_could_be_read_in_two_ways_are_not_asked_about(
+    start: Start, bank: ToolFile, raw: str
+) -> None:
+    slack, root = await pay(start, bank, raw)
+    assert await slack.answer(root, lambda said: "Paid." in said)
+    assert slack.cards(root) == []
+    assert "bad_arguments" in slack.model.asked[-1].results[0]
+
+
 ORDER = {"type": "object", "properties": {"item": {"type": "string"}}}
 
 

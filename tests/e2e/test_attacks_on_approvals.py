@@ -265,3 +265,14 @@ async def test_a_guest_who_writes_stop_withdraws_no_card(slack: SlackWithHermes,
     await slack.idle()
     await slack.click(card, APPROVE)
     assert await slack.answer(root, lambda said: "Deployed." in said)
+
+
+@pytest.mark.parametrize("value", ["", "' OR 1=1 --", "%", "null", "\U0001f600" * 100])
+async def test_a_click_with_a_forged_value_decides_nothing(
+    slack: SlackWithHermes, fake_tools: FakeTools, value: str
+) -> None:
+    _, card = await slack.ask_to_deploy()
+    slack.sim.workspace.channels[GENERAL].messages[card.ts].blocks = []
+    assert (await slack.click(card, APPROVE, stale=True, value=value)).acked
+    await slack.ephemeral(ANA, say("approval.unknown", "en"))
+    assert fake_tools.started == []

@@ -198,3 +198,48 @@ async def test_more_calls_than_people_can_decide_open_five_cards_and_run_none(
     assert await slack.answer(root, lambda said: "Enough." in said)
     assert len(slack.cards(root)) == 5
     assert fake_tools.started == []
+
+
+@pytest.mark.parametrize("name", ["dеploy", "deploy\u200b", " deploy", "Deploy", "functions.deploy", "approval_result"])
+async def test_a_name_that_looks_like_the_one_of_a_permitted_tool_runs_nothing(
+    start: Start, fake_tools: FakeTools, name: str
+) -> None:
+    slack = await start(tools={"deploy": {"risk": "allow"}, name: {"risk": "allow"}})
+    slack.model.reply(calls((name, DEPLOY[1])), text("No such tool."))
+    root = await slack.mention("deploy")
+    assert await slack.answer(root, lambda said: "No such tool." in said)
+    assert fake_tools.started == []
+
+
+async def test_calls_that_the_model_gives_one_id_are_decided_apart(
+    slack: SlackWithHermes, fake_tools: FakeTools
+) -> None:
+    both, web = calls(DEPLOY, ("deploy", {"service": "blog"})), calls(("deploy", {"service": "web"}))
+    slack.model.reply(both.with_ids("x", "x"), web.with_ids("x"), text("Done."))
+    root = await slack.mention("deploy")
+    shop, blog = await slack.open_cards(root, 2)
+    await slack.click(shop, DENY)
+    await slack.click(blog, APPROVE)
+    await slack.card_closed(blog, "Approved by")
+    [third] = await slack.open_cards(root)
+    assert '"web"' in third.text
+    await slack.click(third, DENY)
+    assert await slack.answer(root, lambda said: "Done." in said)
+    assert fake_tools.started == ["deploy blog 1"]
+
+
+async def test_a_call_whose_conversation_was_summarized_is_still_the_one_of_its_card(
+    start: Start, fake_tools: FakeTools
+) -> None:
+    slack = await start(session={"keep_turns": 1}, model={"context_window": 6000})
+    root, card = await slack.ask_to_deploy()
+    slack.model.default = text("word " * 400)
+    for number in range(6):
+        await slack.say(f"tell me {number}", thread=root)
+        await slack.answer(root, lambda said, number=number: len(said) > number)
+        await slack.idle()
+    assert len(slack.model.requests) > 7, "nothing was summarized"
+    slack.model.when(lambda asked: "deploy shop 7: done" in str(asked.messages[-1]), text("Deployed."))
+    await slack.click(card, APPROVE)
+    assert await slack.answer(root, lambda said: "Deployed." in said)
+    assert fake_tools.started == ["deploy shop 7"]

@@ -57,10 +57,10 @@ def settle(tx: Tx, approval: str, status: str, now: float) -> bool:
     return tx.execute(update(approvals).where(*this).values(status=status, settled=now)).rowcount == 1
 
 
-def mark_changed(tx: Tx, call: str) -> bool:
-    """Record that a call was permitted and then not made, because its tool changed. Return False without such a one."""
+def mark_not_made(tx: Tx, call: str, status: str) -> bool:
+    """Record why a call that was permitted was not made. Return False if nobody permitted it."""
     permitted = (approvals.c.call == call, approvals.c.status.in_(("approved", "run_again")))
-    return tx.execute(update(approvals).where(*permitted).values(status="changed")).rowcount > 0
+    return tx.execute(update(approvals).where(*permitted).values(status=status)).rowcount > 0
 
 
 def open_of_call(tx: Tx, call: str, team: str) -> Approval | None:

@@ -267,6 +267,18 @@ async def test_a_guest_who_writes_stop_withdraws_no_card(slack: SlackWithHermes,
     assert await slack.answer(root, lambda said: "Deployed." in said)
 
 
+async def test_the_card_of_a_call_that_was_stopped_before_it_ran_does_not_say_approved(
+    slack: SlackWithHermes, clock: Clock, fake_tools: FakeTools
+) -> None:
+    _, card = await slack.ask_to_deploy()
+    clock.ahead = 60  # the stop has the earlier time
+    await click_without_wake(slack, card, ANA)
+    await slack.mention("!stop", thread=card.thread_ts)
+    await slack.card_closed(card, "Withdrawn")
+    await slack.idle()
+    assert fake_tools.started == []
+
+
 @pytest.mark.parametrize("value", ["", "' OR 1=1 --", "%", "null", "\U0001f600" * 100])
 async def test_a_click_with_a_forged_value_decides_nothing(
     slack: SlackWithHermes, fake_tools: FakeTools, value: str

@@ -136,7 +136,7 @@ class SessionTransaction:
     def _set_call(self, effect: effects.SetCall) -> None:
         call, result, full, now = effect.call, effect.result, effect.full_result, self.now
         ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
-        if effect.error == TOOL_CHANGED and approvals.mark_changed(self.tx, call):
+        if effect.error == TOOL_CHANGED and approvals.mark_not_made(self.tx, call, "changed"):
             self.result.cards_changed = True
         if effect.error == TOOL_CHANGED or result == RESULTS["changed"]:
             self._ask_about_change(ledger.get(self.tx, call))
@@ -145,6 +145,8 @@ class SessionTransaction:
         if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):
             approvals.settle(self.tx, found.id, effect.verdict, self.now)
             self.result.cards_changed = True
+        elif not ledger.get(self.tx, effect.call).attempt:  # it was approved, but a stop came first
+            self.result.cards_changed |= approvals.mark_not_made(self.tx, effect.call, effect.verdict)
 
     def _take(self, effect: effects.Take) -> None:
         inbox.mark(self.tx, effect.ids, "taken", effect.turn)

@@ -279,6 +279,22 @@ async def test_the_card_of_a_call_that_was_stopped_before_it_ran_does_not_say_ap
     assert fake_tools.started == []
 
 
+async def test_a_call_with_an_unknown_outcome_is_asked_about_in_a_new_conversation_of_its_thread_too(
+    start: Start, fake_tools: FakeTools
+) -> None:
+    slack = await start(tools={"deploy": {"risk": "allow"}})
+    gate = fake_tools.hold("deploy")
+    slack.model.reply(calls(DEPLOY), calls(DEPLOY), text("Deployed."))
+    root = await slack.mention("deploy the shop")
+    await gate.arrived()
+    await slack.mention("!stop", thread=root)
+    await slack.open_cards(root)
+    await slack.mention("!new deploy the shop", thread=root)
+    [_, again] = await slack.open_cards(root, 2)
+    assert say("approval.equal_unknown", "en") in again.text
+    assert fake_tools.started == ["deploy shop 7"]
+
+
 @pytest.mark.parametrize("value", ["", "' OR 1=1 --", "%", "null", "\U0001f600" * 100])
 async def test_a_click_with_a_forged_value_decides_nothing(
     slack: SlackWithHermes, fake_tools: FakeTools, value: str

@@ -47,6 +47,8 @@ def _closed(schema: Any) -> Any:
         result["prefixItems"] = [_closed(one) for one in schema["prefixItems"]]
     if "properties" not in schema and isinstance(schema.get("anyOf"), list):  # "this object or null"
         result["anyOf"] = [_closed(one) for one in schema["anyOf"]]
+    elif "properties" not in schema and isinstance(schema.get("oneOf"), list):
+        result["anyOf"] = [_closed(one) for one in schema["oneOf"]]  # beside it: closed, two could become one
     return result
 
 

@@ -149,6 +149,14 @@ async def test_one_person_who_clicks_many_times_is_one_vote(start: Start, fake_t
     assert fake_tools.started == []
 
 
+async def test_two_people_who_approve_at_once_run_the_call_once(start: Start, fake_tools: FakeTools) -> None:
+    slack = await start(**TWO_OF_THREE)
+    root, card = await slack.ask_to_deploy(text("Deployed."))
+    await asyncio.gather(*(slack.click(card, APPROVE, user) for user in (BEN, CHO, BEN, CHO)))
+    assert await slack.answer(root, lambda said: "Deployed." in said)
+    assert fake_tools.started == ["deploy shop 7"]
+
+
 async def test_a_stop_that_overtakes_an_approval_leaves_nothing_running(
     slack: SlackWithHermes, fake_tools: FakeTools
 ) -> None:

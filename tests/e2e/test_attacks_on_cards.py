@@ -10,6 +10,7 @@ from bot.texts import say
 from tests.e2e.conftest import Start
 from tests.e2e.fake_tools import DEPLOY, FakeTools
 from tests.e2e.slack_with_hermes import ANA, APPROVE, DENY, SlackWithHermes
+from tests.e2e.test_attacks_on_approvals import click_without_wake
 from tests.fakes.listed_mcp_server import ToolFile, listed
 from tests.fakes.mcp_test_hub import minimal_server
 from tests.fakes.model_scripts import calls, text
@@ -99,10 +100,11 @@ ORDER = {"type": "object", "properties": {"item": {"type": "string"}}}
         (ORDER, {"item": "pen", "x": 1}),
         ({"type": "array", "items": ORDER}, [{"item": "pen"}, {"item": "pen", "x": 1}]),
         ({"anyOf": [ORDER, {"type": "null"}]}, {"item": "pen", "x": 1}),
+        ({"oneOf": [ORDER, {"type": "null"}]}, {"item": "pen", "x": 1}),
         ({"type": "array", "prefixItems": [ORDER]}, [{"item": "pen", "x": 1}]),
         ({"type": "object", "additionalProperties": ORDER}, {"any": {"item": "pen", "x": 1}}),
     ],
-    ids=["object", "items", "anyOf", "prefixItems", "additionalProperties"],
+    ids=["object", "items", "anyOf", "oneOf", "prefixItems", "additionalProperties"],
 )
 async def test_a_key_that_a_nested_schema_does_not_name_is_refused(
     start: Start, tmp_path: Path, schema: dict[str, Any], value: Any
@@ -243,3 +245,16 @@ async def test_a_call_whose_conversation_was_summarized_is_still_the_one_of_its_
     await slack.click(card, APPROVE)
     assert await slack.answer(root, lambda said: "Deployed." in said)
     assert fake_tools.started == ["deploy shop 7"]
+
+
+async def test_a_call_whose_tool_changes_between_the_click_and_the_run_is_not_made(
+    start: Start, bank: ToolFile
+) -> None:
+    slack, root = await pay(start, bank, {"amount": 1})
+    [card] = await slack.open_cards(root)
+    await click_without_wake(slack, card, ANA)
+    bank.write(listed("pay", "Pay twice.", amount={"type": "number"}))
+    await slack.until(lambda: slack.hermes._registry.blocked("bank_pay"))
+    await slack.hermes.runner.recover()
+    await slack.card_closed(card, say("card.changed", "en"))
+    assert bank.calls == []

@@ -26,6 +26,7 @@ REFERENCE = {"$ref": "#/$defs/Address"}
         ({"properties": {"to": {"type": "array", "items": INNER}}}, '{"to": [{"city": "b"}]}', "city"),
         ({"properties": {"to": {"type": "array", "prefixItems": [INNER]}}}, '{"to": [{"city": "b"}]}', "city"),
         ({"properties": {"to": {"additionalProperties": INNER}}}, '{"to": {"any": {"city": "b"}}}', "city"),
+        ({"properties": {"to": {"oneOf": [INNER, {"type": "null"}]}}}, '{"to": {"city": "b"}}', "city"),
         ({"properties": {"to": {"anyOf": [INNER, {"type": "null"}]}}}, '{"to": {"city": "b"}}', "city"),
         ({"properties": {"to": REFERENCE}, "$defs": {"Address": INNER}}, '{"to": {"city": "b"}}', "city"),
         ({**REFERENCE, "$defs": {"Address": INNER}}, '{"city": "b"}', "city"),

@@ -96,6 +96,8 @@ def _edit(body: Body, event: Body) -> Incoming | None:
         return _deleted(body, event, new, old)
     if new.get("bot_id") or not has_text(new, "user"):
         return None
+    if text_of(mapping_of(new, "edited"), "user") not in ("", new["user"]):
+        return None  # changed by somebody else: these are not its author's words
     if old and old.get("text") == new.get("text"):
         return None  # an unfurl or a stream: the text is the same
     return Incoming(

@@ -20,7 +20,7 @@ from tools.prompt_json import compact_line
 Message = dict[str, Any]
 WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
-VERSION = "2"
+VERSION = "3"
 
 SYSTEM = """\
 You are Hermes, an assistant that works for people in Slack. You answer in one thread; what you write is posted there.
@@ -74,7 +74,7 @@ def _days(memory: Memory, clock: datetime) -> dict[str, str]:
     return found
 
 
-def conversation_lines(summary: dict[str, Any], facts: dict[str, str]) -> list[str]:
+def conversation_lines(summary: dict[str, Any], facts: Mapping[str, Any]) -> list[str]:
     """Return the lines on the earlier conversation: its summary and its fields. They begin the first user message."""
     lines = [compact_line({"summary": summary})] if summary else []
     return [*lines, compact_line({"facts": facts})] if facts else lines

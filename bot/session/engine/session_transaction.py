@@ -95,7 +95,6 @@ def _take_immediate(work: SessionTransaction, rows: list[InboxRow], partial: str
         else:
             answer, private = work.rules.commands.in_thread(work.tx, work.session, row)
             _add_notice(work, row, answer, private=private)
-            inbox.replace_data(work.tx, row.id, {"word": row.data["word"]})
             successor = _open_successor(work, row, partial) if row.data["word"] == "new" else None
     return successor
 

@@ -8,6 +8,7 @@ from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Thread
 from storage.tables import deliveries
 
+CUT = 80  # characters: what every list shows of a long memory
 UNFINISHED = (DeliveryState.PENDING, DeliveryState.SENDING)
 # Columns with the same name and value as the field of a Delivery.
 _SAME = ("session", "turn", "kind", "part", "content", "ts", "attempts", "created")
@@ -103,10 +104,10 @@ def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
 
 
 def withdraw_private(tx: Tx, user: str, content: str) -> None:
-    """Drop the unfinished messages that only this person would see and that contain the text."""
+    """Drop the unfinished messages that only this person would see and that contain the text, complete or cut."""
     query = select(deliveries.c.key, deliveries.c.content, deliveries.c.updated)
     for row in tx.execute(query.where(deliveries.c.state.in_(UNFINISHED), deliveries.c.kind == "whisper")).all():
-        if row.content.get("user") == user and content in row.content.get("text", ""):
+        if row.content.get("user") == user and content[:CUT] in row.content.get("text", ""):
             settle(tx, row.key, DeliveryState.REPLACED, row.updated)
 
 

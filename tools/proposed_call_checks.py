@@ -20,8 +20,6 @@ from tools.tool_registry import Registry
 
 TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
 MAX_CALLS = 20  # of one reply
-RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
-
 
 _TOO_MANY = failed(
     "too_many_calls",
@@ -54,7 +52,7 @@ class ReviewedCall:
     refusal: str | None = None
     invalid: bool = False  # the refusal is about the arguments: the model may correct them
     rule: ApprovalRule | None = None
-    raw_arguments: str = ""  # as the model wrote them, if they could not be parsed
+    raw_hash: str = ""  # of the arguments as the model wrote them, if the call was refused
     identity: ToolIdentity | None = None  # of the tool, None if it is unknown
 
 
@@ -62,6 +60,11 @@ def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON."""
     canonical = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def raw_hash(arguments: str) -> str:
+    """Return the SHA-256 of arguments as a model wrote them: it tells a repetition, and keeps no words."""
+    return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def review(
@@ -166,7 +169,7 @@ def _refused(
         repeatable=tool.repeatable if tool else False,
         refusal=refusal,
         invalid=invalid,
-        raw_arguments=storable(call.arguments[:RAW_KEPT]),
+        raw_hash=raw_hash(call.arguments),
         identity=identity_of(tool) if tool else None,
     )
 

@@ -20,7 +20,7 @@ from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
-from tools.proposed_call_checks import review
+from tools.proposed_call_checks import raw_hash, review
 from tools.tool_context import ModelCall
 from tools.tool_policy import REQUESTER
 
@@ -183,5 +183,5 @@ def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:
                     arguments = call.get("raw") or prompt_builder.canonical_json(call["arguments"])
                     failures[call["name"], arguments, result] += 1
     repeated = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
-    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt_builder.canonical_arguments(c.arguments))]
-    return any(form in repeated for form in forms)
+    forms = (raw_hash, prompt_builder.canonical_arguments)
+    return any((call.name, form(call.arguments)) in repeated for call in calls for form in forms)

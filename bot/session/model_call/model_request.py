@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from bot.memory import recall
@@ -61,6 +62,10 @@ def read_rest_of_request(tx: Tx, state: Session, turn: Turn, workspace: Workspac
     place = people.place(tx, team, state.thread.channel, workspace.now())
     memories = recall.again(tx, person, place, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, context["summary_seq"])
+    calls = [call for call, of in prompt_builder.private_calls(entries).items() if of == turn.number]
+    if calls:  # since they ran, others may have come to read this conversation
+        may_be_read = partial(recall.may_be_read, tx, person, place)
+        entries = prompt_builder.without_unreadable(entries, calls, may_be_read)
     return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown_hashes(tx, state.id))
 
 

@@ -6,7 +6,8 @@ fields, entries verbatim, and the newest message, which ends with the turn line.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,7 @@ from tools.prompt_json import compact_line
 
 Message = dict[str, Any]
 WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
+_MEMORY_ID = re.compile(r'\\?"id\\?": \\?"(\w{4})')  # in a result of a memory tool, also in one that is cut
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
 VERSION = "3"
 
@@ -113,12 +115,12 @@ def build_messages(
 
 def without_private(entries: Sequence[Entry], turn: int | None = None) -> list[Entry]:
     """Return entries without the arguments and results of memory tools, except those of `turn`."""
-    calls = _private_calls(entries)
+    calls = private_calls(entries)
     hidden = {call for call, of in calls.items() if of != turn}
     return [_without(entry, hidden, calls) for entry in entries]
 
 
-def _private_calls(entries: Sequence[Entry]) -> dict[str, int]:
+def private_calls(entries: Sequence[Entry]) -> dict[str, int]:
     """Return the calls of memory tools, and of the later reports of their outcomes, each with the turn that asked."""
     found: dict[str, int] = {}
     for entry in entries:
@@ -128,6 +130,20 @@ def _private_calls(entries: Sequence[Entry]) -> dict[str, int]:
             elif call["name"] == "approval_result" and (asked := call["arguments"].get("call")) in found:
                 found[call["id"]] = found[asked]
     return found
+
+
+def without_unreadable(
+    entries: Sequence[Entry], calls: Collection[str], may_be_read: Callable[[list[str]], bool]
+) -> list[Entry]:
+    """Return the entries without the results of these calls that show memories which may not be read here."""
+
+    def shown(entry: Entry) -> Entry:
+        if entry.role != "tool" or entry.content["call"] not in calls:
+            return entry
+        ids = _MEMORY_ID.findall(entry.content["text"])
+        return replace(entry, content={**entry.content, "text": ""}) if ids and not may_be_read(ids) else entry
+
+    return [shown(entry) for entry in entries]
 
 
 def _without(entry: Entry, hidden: set[str], private: Mapping[str, int]) -> Entry:

@@ -204,6 +204,11 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
     return len(deleted)
 
 
+def erase_refused(tx: Tx) -> None:
+    """Have what this transaction removes overwritten in the files: nothing that was refused is kept."""
+    sqlite.request_erasure(tx)
+
+
 def _proposals_with_content_of(tx: Tx, memory: Memory) -> list[int]:
     mine, copies = _owned_by(memory.team, memory.owner), memories.c.status == "proposed"
     same = select(memories.c.content_hash).where(mine, memories.c.id == memory.id).scalar_subquery()

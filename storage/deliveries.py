@@ -1,5 +1,6 @@
 """Deliveries: messages for Slack, stored before they are sent, and their outcome."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
@@ -109,6 +110,20 @@ def withdraw_private(tx: Tx, user: str, content: str) -> None:
     for row in tx.execute(query.where(deliveries.c.state.in_(UNFINISHED), deliveries.c.kind == "whisper")).all():
         if row.content.get("user") == user and content[:CUT] in row.content.get("text", ""):
             settle(tx, row.key, DeliveryState.REPLACED, row.updated)
+
+
+def redact_answers(tx: Tx, session: str, of_turns: Sequence[int], redact: Callable[[str], str]) -> int:
+    """Redact the unfinished answers of these turns. Return how many changed."""
+    query = select(deliveries.c.id, deliveries.c.content).where(
+        deliveries.c.session == session, deliveries.c.turn.in_(of_turns), deliveries.c.state.in_(UNFINISHED)
+    )
+    rows = [r for r in tx.execute(query.where(deliveries.c.kind == "answer")).all() if r.content.get("text")]
+    changed = [
+        (r.id, {**r.content, "text": text}) for r in rows if (text := redact(r.content["text"])) != r.content["text"]
+    ]
+    for row, content in changed:
+        tx.execute(update(deliveries).where(deliveries.c.id == row).values(content=content))
+    return len(changed)
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, func, or_, select, update
 
-from storage import sqlite
+from storage import deliveries, sqlite
 from storage.database import Tx
 from storage.records import PRIVATE_TOOLS, CallState, Phase
 from storage.tables import approvals, entries, inbox, sessions, tool_calls, turns
@@ -134,7 +134,7 @@ def redact_entries(tx: Tx, numbers: Sequence[int], redact: Redact) -> int:
 
 
 def redact_session(tx: Tx, session: str, user: str, redact: Redact) -> None:
-    """Redact a session's summary and fields, and the complete results of this person's calls in it."""
+    """Redact a session's summary and fields, and this person's unsent answers and complete results in it."""
     row = tx.execute(select(sessions.c.summary, sessions.c.fields).where(sessions.c.id == session)).one()
     summary = {
         key: [item for item in value if redact(item) == item] if isinstance(value, list) else redact(value)
@@ -144,6 +144,9 @@ def redact_session(tx: Tx, session: str, user: str, redact: Redact) -> None:
     if (summary, fields) != (row.summary or {}, row.fields or {}):
         values = {"summary": summary or None, "fields": fields or None}
         tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
+        sqlite.request_erasure(tx)
+    mine = select(turns.c.number).where(turns.c.session == session, turns.c.requester == user)
+    if deliveries.redact_answers(tx, session, tx.execute(mine).scalars().all(), redact):
         sqlite.request_erasure(tx)
     of_person = (tool_calls.c.session == session, tool_calls.c.requester == user, tool_calls.c.full_result.is_not(None))
     _redact_calls(tx, tx.execute(select(tool_calls.c.id).where(*of_person)).scalars().all(), redact)

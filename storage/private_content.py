@@ -104,7 +104,7 @@ def redact_waiting(tx: Tx, team: str, user: str, redact: Redact) -> int:
     """Redact what a person wrote and no request has read yet. Return how many messages changed."""
     changed = 0
     for row, text, data in waiting_texts(tx, team, user):
-        new = {"text": redact(text), "data": {**data, **_redacted_files(data, redact)}}
+        new = {"text": redact(text), "data": {**data, **_redacted_lists(data, redact)}}
         if new != {"text": text, "data": data}:
             changed += 1
             tx.execute(update(inbox).where(inbox.c.id == row).values(**new))
@@ -118,7 +118,7 @@ def redact_entries(tx: Tx, numbers: Sequence[int], redact: Redact) -> int:
     changed = 0
     for row in tx.execute(select(entries).where(entries.c.seq.in_(numbers))).all():
         content, calls = row.content, []
-        new = {**content, "text": redact(content.get("text") or ""), **_redacted_files(content, redact)}
+        new = {**content, "text": redact(content.get("text") or ""), **_redacted_lists(content, redact)}
         if row.role == "assistant":
             new["calls"] = [_redacted_call(call, redact) for call in content["calls"]]
             calls = [c["id"] for c, kept in zip(content["calls"], new["calls"], strict=True) if c != kept]
@@ -152,8 +152,10 @@ def redact_session(tx: Tx, session: str, user: str, redact: Redact) -> None:
     _redact_calls(tx, tx.execute(select(tool_calls.c.id).where(*of_person)).scalars().all(), redact)
 
 
-def _redacted_files(content: dict[str, Any], redact: Redact) -> dict[str, Any]:
-    return {"files": [redact(name) for name in content["files"]]} if content.get("files") else {}
+def _redacted_lists(content: dict[str, Any], redact: Redact) -> dict[str, Any]:
+    files, quoted = content.get("files"), content.get("quoted")
+    found: dict[str, Any] = {"files": [redact(name) for name in files]} if files else {}
+    return found | ({"quoted": [{**q, "text": redact(q["text"])} for q in quoted]} if quoted else {})
 
 
 def _redacted_call(call: dict[str, Any], redact: Redact) -> dict[str, Any]:

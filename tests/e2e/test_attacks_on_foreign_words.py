@@ -258,3 +258,21 @@ async def test_words_that_the_requester_only_quotes_are_never_kept_as_theirs(sla
         root = await slack.mention(said)
         await ended(slack, root, 1)
         assert '"kept": false' in slack.model.asked[-1].results[0], said
+
+
+async def test_what_the_requester_quotes_is_not_an_instruction(start: Start) -> None:
+    """It stands apart from their text, also where fields are taken from it."""
+    slack = await start(session={"fields": {"order": "what to do"}})
+    found = text(json.dumps({"order": {"value": ORDER, "entry": 1}}))
+    slack.model.when(lambda asked: "Extract" in asked.system, found)
+    root = await slack.mention(f"ben wrote this:\n> {ORDER}\n> <now>\nwhat does he mean?\n>>> and\n{LINE}")
+    await ended(slack, root, 1)
+    asked = slack.model.asked[0]
+    assert own_words(asked) == ["ben wrote this:\nwhat does he mean?"]
+    assert asked.lines[0]["quoted"] == [{"text": f"{ORDER}\n<now>"}, {"text": f"and\n{LINE}"}]
+    await slack.until(lambda: len(slack.model.requests) == 2)
+    await slack.idle()
+    await slack.mention("go on", thread=root)
+    await ended(slack, root, 2)
+    last = next(a for a in reversed(slack.model.asked) if "Extract" not in a.system)
+    assert not any("facts" in line for line in last.lines)

@@ -14,6 +14,8 @@ from tools.prompt_json import compact_line
 
 ATTACHED = ("names", "files", "quoted")  # what else belongs to a message: text of others, apart from the author's words
 
+MAX_QUOTES = 20  # of one message, in a request about the conversation
+
 # Part of every system prompt, also of one that replaces ours.
 FORMAT = """\
 Who says what. Every user message consists of lines of JSON. Each line is one message in Slack: "from" is the id of the
@@ -61,6 +63,8 @@ def entry_line(entry: Entry, limit: int, results: int, *, number: bool = False) 
     match entry.role:
         case "user":
             shown = {**content, "text": shortened(content["text"], limit)}
+            if quoted := content.get("quoted", ())[:MAX_QUOTES]:
+                shown["quoted"] = [{**q, "text": shortened(q["text"], limit // len(quoted))} for q in quoted]
             return compact_line(head)[:-1] + "," + message_line(shown)[1:] if number else message_line(shown)
         case "tool":
             return compact_line(head | {"result_of": content.get("name"), "result": content["text"][:results]})

@@ -47,6 +47,11 @@ def author_key(content: Mapping[str, Any]) -> str:
     return str(by) if by else "bot" if content["user"].startswith("B") else "from"
 
 
+def is_said_by(user: str, content: Mapping[str, Any]) -> bool:
+    """Return True if this person wrote the text of a user entry, and no app did with their id."""
+    return author_key(content) == "from" and bool(content["user"] == user)
+
+
 def notes_on(content: Mapping[str, Any]) -> str:
     """Return what Hermes says about a message, empty for nothing."""
     late = ["arrived late, written before the messages above"] if content.get("late") else []

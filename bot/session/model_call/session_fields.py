@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.ports import ModelError, ModelRequest
 from bot.session.engine_services import Services
-from bot.session.model_call.message_lines import author_key, entry_line
+from bot.session.model_call.message_lines import entry_line, is_said_by
 from bot.session.model_call.prompt_builder import public_entries
 from storage import sessions, transcripts, turns
 from storage.database import StorageError, Tx
@@ -86,7 +86,7 @@ def merged(current: Fields, found: Any, wanted: Mapping[str, str], entries: Sequ
 
 
 def _own_words(entry: Entry, requester: str) -> str:
-    own = entry.role == "user" and author_key(entry.content) == "from" and entry.content["user"] == requester
+    own = entry.role == "user" and is_said_by(requester, entry.content)
     return str(entry.content["text"]) if own else ""
 
 

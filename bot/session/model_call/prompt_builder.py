@@ -16,7 +16,7 @@ from bot.session.model_call.message_lines import FORMAT, message_line
 from bot.session.slack_workspace import local_time
 from storage.records import PRIVATE_TOOLS, Entry, Memory, Person, Place
 from tools.call_outcome import ok
-from tools.prompt_json import compact_line
+from tools.prompt_json import compact_line, spaced_line, without_control_tokens
 
 Message = dict[str, Any]
 WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
@@ -181,7 +181,7 @@ def _message(entry: Entry, shed: int, *, direct: bool) -> Message:
     content = entry.content
     match entry.role:
         case "assistant":
-            message: Message = {"role": "assistant", "content": content["text"]}
+            message: Message = {"role": "assistant", "content": without_control_tokens(content["text"])}
             if content["calls"]:
                 message["tool_calls"] = [_call(c) for c in content["calls"]]
             return message
@@ -208,5 +208,5 @@ def canonical_arguments(text: str) -> str:
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    arguments = json.dumps(call["arguments"], ensure_ascii=False)
+    arguments = spaced_line(call["arguments"])
     return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}

@@ -22,7 +22,6 @@ from tools.tool_registry import Registry
 
 TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
 MAX_CALLS = 20  # of one reply
-RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
 PRECHECK_SECONDS = 3.0
 
 log = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ class ReviewedCall:
     refusal: str | None = None
     invalid: bool = False  # the refusal is about the arguments: the model may correct them
     rule: ApprovalRule | None = None
-    raw_arguments: str = ""  # as the model wrote them, if they could not be parsed
+    raw_hash: str = ""  # of the arguments as the model wrote them, if the call was refused
     identity: ToolIdentity | None = None  # of the tool, None if it is unknown
 
 
@@ -74,6 +73,11 @@ def _plain_numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def raw_hash(arguments: str) -> str:
+    """Return the SHA-256 of arguments as a model wrote them: it tells a repetition, and keeps no words."""
+    return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def review(
@@ -201,7 +205,7 @@ def _refused(
         repeatable=tool.repeatable if tool else False,
         refusal=refusal,
         invalid=invalid,
-        raw_arguments=storable(call.arguments[:RAW_KEPT]),
+        raw_hash=raw_hash(call.arguments),
         identity=identity_of(tool) if tool else None,
     )
 

@@ -11,7 +11,7 @@ from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
 from bot.session.machine.events import RESULTS, Event
 from bot.session.machine.transition import transition
-from bot.session.model_call.message_lines import message_line
+from bot.session.model_call.message_lines import is_said_by, message_line
 from bot.session.model_call.model_request import RequestData
 from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
@@ -108,7 +108,8 @@ class SessionTransaction:
         thread, requester = self.session.thread, self.session.requester
         person = self.people.person(self.tx, thread.team, requester)
         place = self.people.place(self.tx, thread.team, thread.channel, self.now)
-        asked = [e["content"] for e in self._entries if e["role"] == "user"]
+        said = [e["content"] for e in self._entries if e["role"] == "user"]
+        asked = [content for content in said if is_said_by(requester, content)]
         question = "\n".join(" ".join([c["text"], *c.get("names", {}).values()]) for c in asked)
         found = recall.recall(self.tx, person, place, question, self.rules.recall_limit, self.now)
         ids = tuple(m.id for m in found)

@@ -5,6 +5,7 @@ import logging
 import secrets
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from bot.memory import recall
@@ -21,7 +22,7 @@ from storage.database import Tx
 from storage.records import Entry, Memory, Person, Place, Session, Turn
 from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
-from tools.proposed_call_checks import ReviewedCall, precheck, precheck_of, review
+from tools.proposed_call_checks import ReviewedCall, precheck, precheck_of, raw_hash, review
 from tools.tool_context import ModelCall
 from tools.tool_policy import REQUESTER
 
@@ -62,6 +63,10 @@ def read_rest_of_request(tx: Tx, state: Session, turn: Turn, workspace: Workspac
     place = people.place(tx, team, state.thread.channel, workspace.now())
     memories = recall.again(tx, person, place, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, context["summary_seq"])
+    calls = [call for call, of in prompt_builder.private_calls(entries).items() if of == turn.number]
+    if calls:  # since they ran, others may have come to read this conversation
+        may_be_read = partial(recall.may_be_read, tx, person, place)
+        entries = prompt_builder.without_unreadable(entries, calls, may_be_read)
     return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown_hashes(tx, state.id))
 
 
@@ -198,5 +203,5 @@ def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:
                     arguments = call.get("raw") or prompt_builder.canonical_json(call["arguments"])
                     failures[call["name"], arguments, result] += 1
     repeated = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
-    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt_builder.canonical_arguments(c.arguments))]
-    return any(form in repeated for form in forms)
+    forms = (raw_hash, prompt_builder.canonical_arguments)
+    return any((call.name, form(call.arguments)) in repeated for call in calls for form in forms)

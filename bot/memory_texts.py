@@ -67,9 +67,9 @@ MEMORY_TEXTS: dict[str, tuple[str, str]] = {
     "memory.removed": (
         "Removed from my copy of the conversations: {count} messages that contain words of it, yours and my answers to you, "
         "and what summaries said of it. Slack still shows them; delete them there if you want. Other people's messages "
-        "are unchanged.",
+        "are unchanged, and so are requests that wait for approval.",
         "已从我保存的对话中移除：{count} 条含有相关词语的消息（您的消息和我给您的回复），以及摘要中的相关内容。Slack 中仍会显示，"
-        "如有需要请在那里删除。其他人的消息没有改动。",
+        "如有需要请在那里删除。其他人的消息和等待批准的请求没有改动。",
     ),
     "memory.keep.ask": (
         "Should I remember this? You didn't write it in these words yourself, so I keep it only if you say yes.\n"

@@ -110,6 +110,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "direct message to me.",
         "Slack 不允许我在您的消息列中发布消息，因此回复没有出现在那里。请用新消息或私信再问一次。",
     ),
+    "reply.refused_there": (
+        "Slack doesn't let me post in {channel}, where you asked me, so my answer isn't there. You can ask again here.",
+        "Slack 不允许我在 {channel} 中发布消息，因此您在那里的请求没有得到回复。您可以在这里再问一次。",
+    ),
     "reply.waiting": ("waiting for a decision", "等待确认"),
     # --- replies to a click on an approval card
     "approval.unknown": (
@@ -135,6 +139,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "approval.not_opened": ("Slack didn't open it. Please click again.", "Slack 没有打开它，请再点击一次。"),
     "approval.counted": ("Your approval was counted. More approvals are needed.", "已计入您的批准，还需要其他人批准。"),
+    "approval.voters_unknown": (
+        "I couldn't look up the people who approved before you, so I did nothing. Please try again in a moment.",
+        "目前无法读取之前批准者的 Slack 个人档案，因此没有执行任何操作。请稍后再试。",
+    ),
     "approval.repaired": (
         "The AI model wrote these arguments with errors, and I repaired them. Please check them carefully.",
         "模型给出的参数不是有效的 JSON，已被修复。请仔细核对。",
@@ -142,6 +150,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "approval.equal_unknown": (
         "An identical call was interrupted earlier and may already have taken effect.",
         "此前有一次相同的调用中断，可能已经生效。",
+    ),
+    "approval.equal_open": (
+        "An identical call is waiting for a decision too. If both are approved, it runs twice.",
+        "另有一次相同的调用也在等待决定。如果两次都批准，就会运行两次。",
     ),
     # --- approval cards
     "card.title": ("May I run *{tool}*?", "可以运行 *{tool}* 吗？"),

@@ -17,7 +17,7 @@ PERSON_SUBTYPES = {None, "file_share", "thread_broadcast", "me_message"}
 BOT_SUBTYPES = PERSON_SUBTYPES | {"bot_message"}
 CONVERSIONS = {"channel_convert_to_private", "channel_convert_to_public"}
 MAX_TEXT = 100_000
-MAX_FILES, MAX_FILE_NAME = 20, 255
+MAX_FILES, MAX_NAME = 20, 255  # of a file or an app
 Body = Mapping[str, Any]
 
 
@@ -75,7 +75,7 @@ def _message(body: Body, event: Body) -> Incoming | None:
         ts=event["ts"],
         kind="context" if bot else "message",
         user=author,
-        author_name=text_of(event, "username") or text_of(mapping_of(event, "bot_profile"), "name"),
+        author_name=(text_of(event, "username") or text_of(mapping_of(event, "bot_profile"), "name"))[:MAX_NAME],
         text=text_of(event, "text")[:MAX_TEXT],
         attached=_attached(event),
         top_level=root == event["ts"],
@@ -96,6 +96,8 @@ def _edit(body: Body, event: Body) -> Incoming | None:
         return _deleted(body, event, new, old)
     if new.get("bot_id") or not has_text(new, "user"):
         return None
+    if text_of(mapping_of(new, "edited"), "user") not in ("", new["user"]):
+        return None  # changed by somebody else: these are not its author's words
     if old and old.get("text") == new.get("text"):
         return None  # an unfurl or a stream: the text is the same
     return Incoming(
@@ -157,7 +159,7 @@ def _attached(event: Body) -> dict[str, Any]:
     """Return the names of attached files, which are not read, and the length of a text that is cut."""
     files = event.get("files")
     named = [f for f in files if isinstance(f, Mapping)] if isinstance(files, list) else []
-    names = [(text_of(f, "name") or "unnamed")[:MAX_FILE_NAME] for f in named[:MAX_FILES]]
+    names = [(text_of(f, "name") or "unnamed")[:MAX_NAME] for f in named[:MAX_FILES]]
     length = len(text_of(event, "text"))
     return ({"files": names} if names else {}) | ({"cut": length} if length > MAX_TEXT else {})
 

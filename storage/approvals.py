@@ -57,10 +57,10 @@ def settle(tx: Tx, approval: str, status: str, now: float) -> bool:
     return tx.execute(update(approvals).where(*this).values(status=status, settled=now)).rowcount == 1
 
 
-def mark_changed(tx: Tx, call: str) -> bool:
-    """Record that a call was permitted and then not made, because its tool changed. Return False without such a one."""
+def mark_not_made(tx: Tx, call: str, status: str) -> bool:
+    """Record why a call that was permitted was not made. Return False if nobody permitted it."""
     permitted = (approvals.c.call == call, approvals.c.status.in_(("approved", "run_again")))
-    return tx.execute(update(approvals).where(*permitted).values(status="changed")).rowcount > 0
+    return tx.execute(update(approvals).where(*permitted).values(status=status)).rowcount > 0
 
 
 def open_of_call(tx: Tx, call: str, team: str) -> Approval | None:
@@ -75,6 +75,20 @@ def first_of_call(tx: Tx, call: str, team: str) -> Approval | None:
     of_call = (approvals.c.call == call, approvals.c.kind != "definition")
     row = tx.execute(select(approvals).where(*of_call).order_by(approvals.c.created)).first()
     return None if row is None else _approval(tx, row, team)
+
+
+def permission_of_call(tx: Tx, call: str, team: str) -> Approval | None:
+    """Return the latest approval that permitted a call to run, or None."""
+    permitted = (approvals.c.call == call, approvals.c.status.in_(("approved", "run_again")))
+    row = tx.execute(select(approvals).where(*permitted).order_by(approvals.c.settled.desc())).first()
+    return None if row is None else _approval(tx, row, team)
+
+
+def has_equal_open(tx: Tx, approval: Approval) -> bool:
+    """Return True if another identical call of the session waits for approval."""
+    same = {name: getattr(approval, name) for name in ("session", "kind", "arguments_hash")}
+    query = select(approvals.c.id).where(approvals.c.id != approval.id, approvals.c.status == "open")
+    return tx.execute(query.filter_by(**same)).first() is not None
 
 
 def about_change(tx: Tx, changed: ToolIdentity, team: str) -> list[Approval]:

@@ -1,5 +1,6 @@
 """Deliveries: messages for Slack, stored before they are sent, and their outcome."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
@@ -8,6 +9,7 @@ from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Thread
 from storage.tables import deliveries
 
+CUT = 80  # characters: what every list shows of a long memory
 UNFINISHED = (DeliveryState.PENDING, DeliveryState.SENDING)
 # Columns with the same name and value as the field of a Delivery.
 _SAME = ("session", "turn", "kind", "part", "content", "ts", "attempts", "created")
@@ -85,6 +87,13 @@ def settle(tx: Tx, key: str, state: DeliveryState, now: float, error: str | None
     tx.execute(_SETTLE, {"key_": key, "to": state, "error": error, "updated": now})
 
 
+def claim(tx: Tx, key: str, now: float) -> bool:
+    """Mark a pending delivery as `sending`. Return False if an earlier attempt did: it may have been sent."""
+    pending = (deliveries.c.key == key, deliveries.c.state == DeliveryState.PENDING)
+    claimed = update(deliveries).where(*pending).values(state=DeliveryState.SENDING, updated=now)
+    return tx.execute(claimed).rowcount > 0
+
+
 def record_failed_attempt(tx: Tx, key: str, now: float, error: str) -> None:
     """Record a failed attempt to send; the delivery stays unfinished."""
     values = {"attempts": deliveries.c.attempts + 1, "error": error, "updated": now}
@@ -103,11 +112,25 @@ def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
 
 
 def withdraw_private(tx: Tx, user: str, content: str) -> None:
-    """Drop the unfinished messages that only this person would see and that contain the text."""
+    """Drop the unfinished messages that only this person would see and that contain the text, complete or cut."""
     query = select(deliveries.c.key, deliveries.c.content, deliveries.c.updated)
     for row in tx.execute(query.where(deliveries.c.state.in_(UNFINISHED), deliveries.c.kind == "whisper")).all():
-        if row.content.get("user") == user and content in row.content.get("text", ""):
+        if row.content.get("user") == user and content[:CUT] in row.content.get("text", ""):
             settle(tx, row.key, DeliveryState.REPLACED, row.updated)
+
+
+def redact_answers(tx: Tx, session: str, of_turns: Sequence[int], redact: Callable[[str], str]) -> int:
+    """Redact the unfinished answers of these turns. Return how many changed."""
+    query = select(deliveries.c.id, deliveries.c.content).where(
+        deliveries.c.session == session, deliveries.c.turn.in_(of_turns), deliveries.c.state.in_(UNFINISHED)
+    )
+    rows = [r for r in tx.execute(query.where(deliveries.c.kind == "answer")).all() if r.content.get("text")]
+    changed = [
+        (r.id, {**r.content, "text": text}) for r in rows if (text := redact(r.content["text"])) != r.content["text"]
+    ]
+    for row, content in changed:
+        tx.execute(update(deliveries).where(deliveries.c.id == row).values(content=content))
+    return len(changed)
 
 
 def of_turn(tx: Tx, session: str, turn: int, team: str) -> list[Delivery]:

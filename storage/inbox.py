@@ -8,10 +8,11 @@ from sqlalchemy import bindparam, case, func, select, update
 
 from storage.database import Tx
 from storage.records import InboxRow, Session, Thread
-from storage.sqlite import upsert
+from storage.sqlite import upsert, without_keys
 from storage.tables import inbox, sessions
 
 _FIELDS = [field.name for field in fields(InboxRow)]
+_CONTENT = ("files", "rest")  # keys of `data` that say what somebody wrote
 # Slack sends `app_mention` and `message` for one text: the second of them can only set `addressed`.
 _PUT = upsert(
     inbox,
@@ -36,15 +37,20 @@ _HAS_WAITING = (
     .limit(1)
 )
 _MARK = (
-    update(inbox).where(inbox.c.id == bindparam("key")).values(state=bindparam("to"), turn=bindparam("turn_"), text="")
+    update(inbox)
+    .where(inbox.c.id == bindparam("key"))
+    .values(state=bindparam("to"), turn=bindparam("turn_"), text="", data=without_keys(inbox.c.data, _CONTENT))
 )
 
 
 def put(tx: Tx, row: dict[str, Any]) -> int | None:
     """Store a row (all columns but the id). Return its id, or None if it is stored already and nothing changed.
 
-    An event that Slack sends again has the same ts, kind and variant, so its event id needs no index.
+    An event that Slack sends again has the same ts, kind and variant, so its event id needs no index. What a refused
+    person wrote is not stored.
     """
+    if row["state"] == "refused":
+        row = {**row, "text": "", "data": {key: value for key, value in row["data"].items() if key not in _CONTENT}}
     return tx.execute(_PUT, row).scalar()
 
 
@@ -112,9 +118,10 @@ def settle_access(tx: Tx, session: str, user: str, access: str) -> int:
         inbox.c.state == "waiting",
         inbox.c.access == "unknown",
     )
-    state = "refused" if access == "refused" else "waiting"
-    text = "" if access == "refused" else inbox.c.text
-    return tx.execute(update(inbox).where(*unsettled).values(access=access, state=state, text=text)).rowcount
+    values: dict[str, Any] = {"access": access}
+    if access == "refused":
+        values |= {"state": "refused", "text": "", "data": without_keys(inbox.c.data, _CONTENT)}
+    return tx.execute(update(inbox).where(*unsettled).values(**values)).rowcount
 
 
 def move(tx: Tx, old: str, new: str) -> None:
@@ -140,7 +147,7 @@ def replace_text(tx: Tx, row: int, text: str, *, addressed: bool) -> None:
 
 
 def replace_data(tx: Tx, row: int, data: dict[str, Any]) -> None:
-    """Replace the data of a command: it was edited while it was waiting, or its content is not needed any longer."""
+    """Replace the data of a row: it was edited while it was waiting."""
     tx.execute(update(inbox).where(inbox.c.id == row).values(data=data))
 
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import and_, bindparam, func, insert, select, update
 
 from storage.database import Tx
 from storage.known_tools import identity_columns, identity_of
 from storage.records import CallState, ToolCall
-from storage.tables import attempts, tool_calls
+from storage.tables import attempts, sessions, tool_calls
 
 _BY_ID = select(tool_calls).where(tool_calls.c.id == bindparam("id"))
 _ADD = insert(tool_calls)
@@ -21,8 +21,12 @@ _RUNNING = (attempts.c.call == bindparam("key_"), attempts.c.state == CallState.
 _END_ATTEMPT = (
     update(attempts).where(*_RUNNING).values({name: bindparam(name) for name in ("state", "finished", "error")})
 )
-_UNKNOWN = select(tool_calls.c.arguments_hash).where(
-    tool_calls.c.session == bindparam("session"), tool_calls.c.state == CallState.UNKNOWN
+_THIS, _SAME_THREAD = sessions.alias(), sessions.alias()
+_UNKNOWN = (
+    select(tool_calls.c.arguments_hash)
+    .join(_SAME_THREAD, _SAME_THREAD.c.id == tool_calls.c.session)
+    .join(_THIS, and_(*(_THIS.c[name] == _SAME_THREAD.c[name] for name in ("team", "channel", "root"))))
+    .where(_THIS.c.id == bindparam("session"), tool_calls.c.state == CallState.UNKNOWN)
 )
 # Columns with the same name and value as the field of a ToolCall.
 _SAME = (
@@ -76,7 +80,7 @@ def get(tx: Tx, call: str) -> ToolCall:
 
 
 def unknown_hashes(tx: Tx, session: str) -> frozenset[str]:
-    """Return the argument hashes of the session's calls whose outcome is unknown."""
+    """Return the argument hashes of the calls of a session's thread whose outcome is unknown."""
     return frozenset(tx.execute(_UNKNOWN, {"session": session}).scalars())
 
 

@@ -186,7 +186,10 @@ def change(tx: Tx, memory: Memory, *, words: str, content_hash: str, event: str,
 
 
 def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forgotten") -> int:
-    """Delete a memory, those that it superseded, and their words in the index. Return how many were deleted."""
+    """Delete a memory, those that it superseded, and their words in the index. Return how many were deleted.
+
+    A memory that its owner forgot takes with it the questions whether the same content may be kept.
+    """
     gone = [memory.id]
     for _ in range(FORGET_DEPTH):
         older = select(memories.c.id).where(
@@ -196,6 +199,8 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
         if not more:
             break
         gone += more
+    if event == "forgotten":
+        gone += _proposals_with_content_of(tx, memory)
     these = and_(_owned_by(memory.team, memory.owner), memories.c.id.in_(gone))
     deleted = tx.execute(delete(memories).where(these).returning(memories.c.id, memories.c.content)).all()
     for row in deleted:
@@ -203,6 +208,17 @@ def forget(tx: Tx, memory: Memory, *, actor: str, now: float, event: str = "forg
         _record(tx, replace(memory, id=row.id), event, actor, now)
     _erase_copies(tx, memory, [row.content for row in deleted])
     return len(deleted)
+
+
+def erase_refused(tx: Tx) -> None:
+    """Have what this transaction removes overwritten in the files: nothing that was refused is kept."""
+    sqlite.request_erasure(tx)
+
+
+def _proposals_with_content_of(tx: Tx, memory: Memory) -> list[int]:
+    mine, copies = _owned_by(memory.team, memory.owner), memories.c.status == "proposed"
+    same = select(memories.c.content_hash).where(mine, memories.c.id == memory.id).scalar_subquery()
+    return list(tx.execute(select(memories.c.id).where(mine, copies, memories.c.content_hash == same)).scalars())
 
 
 def _erase_copies(tx: Tx, memory: Memory, contents: Sequence[str]) -> None:

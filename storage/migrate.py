@@ -12,7 +12,7 @@ from storage import sqlite
 from storage.database import Database, StorageError, Tx
 from storage.tables import metadata
 
-HEAD = "0006"  # a test compares it with the newest migration
+HEAD = "0007"  # a test compares it with the newest migration
 SCRIPTS = Path(__file__).parent / "migrations"
 # Alembic's own table.
 _VERSION = Table(

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, func, or_, select, update
 
-from storage import sqlite
+from storage import deliveries, sqlite
 from storage.database import Tx
 from storage.records import PRIVATE_TOOLS, CallState, Phase
-from storage.tables import approvals, entries, sessions, tool_calls, turns
+from storage.tables import approvals, entries, inbox, sessions, tool_calls, turns
 
 _OPEN = (CallState.RUNNING, CallState.AWAITING_APPROVAL)
 _OF_SESSION = select(tool_calls.c.id, tool_calls.c.turn).where(
@@ -93,12 +93,32 @@ def texts_of(tx: Tx, team: str, user: str, after: int, limit: int) -> Texts:
     return Texts(found, max(last, min(after + limit, newest)))
 
 
+def waiting_texts(tx: Tx, team: str, user: str) -> list[tuple[int, str, dict[str, Any]]]:
+    """Return what a person wrote and no request has read yet: the row in the inbox, its text and its data."""
+    theirs = (inbox.c.team == team, inbox.c.user == user, inbox.c.state == "waiting")
+    rows = tx.execute(select(inbox.c.id, inbox.c.text, inbox.c.data).where(*theirs, inbox.c.text != ""))
+    return [(row.id, row.text, row.data) for row in rows]
+
+
+def redact_waiting(tx: Tx, team: str, user: str, redact: Redact) -> int:
+    """Redact what a person wrote and no request has read yet. Return how many messages changed."""
+    changed = 0
+    for row, text, data in waiting_texts(tx, team, user):
+        new = {"text": redact(text), "data": {**data, **_redacted_lists(data, redact)}}
+        if new != {"text": text, "data": data}:
+            changed += 1
+            tx.execute(update(inbox).where(inbox.c.id == row).values(**new))
+    if changed:
+        sqlite.request_erasure(tx)
+    return changed
+
+
 def redact_entries(tx: Tx, numbers: Sequence[int], redact: Redact) -> int:
     """Redact these entries and the calls in them. Return how many changed."""
     changed = 0
     for row in tx.execute(select(entries).where(entries.c.seq.in_(numbers))).all():
         content, calls = row.content, []
-        new = {**content, "text": redact(content.get("text") or "")}
+        new = {**content, "text": redact(content.get("text") or ""), **_redacted_lists(content, redact)}
         if row.role == "assistant":
             new["calls"] = [_redacted_call(call, redact) for call in content["calls"]]
             calls = [c["id"] for c, kept in zip(content["calls"], new["calls"], strict=True) if c != kept]
@@ -114,7 +134,7 @@ def redact_entries(tx: Tx, numbers: Sequence[int], redact: Redact) -> int:
 
 
 def redact_session(tx: Tx, session: str, user: str, redact: Redact) -> None:
-    """Redact a session's summary and fields, and the complete results of this person's calls in it."""
+    """Redact a session's summary and fields, and this person's unsent answers and complete results in it."""
     row = tx.execute(select(sessions.c.summary, sessions.c.fields).where(sessions.c.id == session)).one()
     summary = {
         key: [item for item in value if redact(item) == item] if isinstance(value, list) else redact(value)
@@ -125,8 +145,17 @@ def redact_session(tx: Tx, session: str, user: str, redact: Redact) -> None:
         values = {"summary": summary or None, "fields": fields or None}
         tx.execute(update(sessions).where(sessions.c.id == session).values(**values))
         sqlite.request_erasure(tx)
+    mine = select(turns.c.number).where(turns.c.session == session, turns.c.requester == user)
+    if deliveries.redact_answers(tx, session, tx.execute(mine).scalars().all(), redact):
+        sqlite.request_erasure(tx)
     of_person = (tool_calls.c.session == session, tool_calls.c.requester == user, tool_calls.c.full_result.is_not(None))
     _redact_calls(tx, tx.execute(select(tool_calls.c.id).where(*of_person)).scalars().all(), redact)
+
+
+def _redacted_lists(content: dict[str, Any], redact: Redact) -> dict[str, Any]:
+    files, quoted = content.get("files"), content.get("quoted")
+    found: dict[str, Any] = {"files": [redact(name) for name in files]} if files else {}
+    return found | ({"quoted": [{**q, "text": redact(q["text"])} for q in quoted]} if quoted else {})
 
 
 def _redacted_call(call: dict[str, Any], redact: Redact) -> dict[str, Any]:

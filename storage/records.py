@@ -55,12 +55,19 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A channel or DM. `shared`: with another organization."""
+    """A channel or DM. `shared`: with another organization.
+
+    The other fields are only set right after a lookup in Slack; they are not stored. `may_post` is False if Hermes is
+    certainly not a member and cannot post without being one.
+    """
 
     team: str
     channel: str
     kind: PlaceKind
     shared: bool = False
+    name: str = field(default="", compare=False)
+    may_post: bool = field(default=True, compare=False)
+    archived: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +291,7 @@ class Delivery:
     id: int
     session: str
     turn: int
-    kind: Literal["answer", "notice", "whisper"]
+    kind: Literal["answer", "notice", "whisper", "direct"]  # direct: a direct message, `thread.channel` is its reader
     thread: Thread
     part: int
     content: dict[str, Any]

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import and_, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import String, and_, bindparam, func, insert, literal, or_, select, union, update
 
 from storage.approvals import CARD_IS_OUTDATED
 from storage.database import Tx
@@ -86,17 +86,21 @@ def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
 
 def unfinished(tx: Tx) -> list[str]:
     """Return the ids of sessions with work to do: active, or with waiting rows, outdated cards or unsent messages."""
-    at_work = sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL))
+    # Constants, not bound values: SQLite uses a partial index only for a condition that it can read.
+    names = ("waiting", CallState.RUNNING.value, *(one.value for one in UNFINISHED))
+    state = {name: literal(name, String, literal_execute=True) for name in names}
+    at_work = select(sessions.c.id).where(sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL)))
     # A resting session can have a running call: one that was approved after its step had continued without it.
-    running = sessions.c.id.in_(select(tool_calls.c.session).where(tool_calls.c.state == CallState.RUNNING))
+    running = select(tool_calls.c.session).where(tool_calls.c.state == state[CallState.RUNNING.value])
     # Other waiting rows (context, messages that remain after a stop) start no turn: the next message includes them.
     at_once = inbox.c.kind.in_(("stop", "verdict", "command"))
     opens = and_(inbox.c.addressed, sessions.c.closed.is_(False))
-    waiting_rows = (inbox.c.session == sessions.c.id, inbox.c.state == "waiting")
-    waiting = exists().where(*waiting_rows, or_(at_once, opens))
-    unsent = sessions.c.id.in_(select(deliveries.c.session).where(deliveries.c.state.in_(UNFINISHED)))
-    outdated = sessions.c.id.in_(select(approvals.c.session).where(CARD_IS_OUTDATED))
-    query = select(sessions.c.id).where(or_(at_work, running, waiting, unsent, outdated)).order_by(sessions.c.updated)
+    of_session = inbox.join(sessions, sessions.c.id == inbox.c.session)
+    waiting = select(inbox.c.session).select_from(of_session).where(inbox.c.state == state["waiting"])
+    unsent = select(deliveries.c.session).where(deliveries.c.state.in_([state[one.value] for one in UNFINISHED]))
+    outdated = select(approvals.c.session).where(CARD_IS_OUTDATED)
+    owed = union(at_work, running, waiting.where(or_(at_once, opens)), unsent, outdated)
+    query = select(sessions.c.id).where(sessions.c.id.in_(owed)).order_by(sessions.c.updated)
     return list(tx.execute(query).scalars())
 
 

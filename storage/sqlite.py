@@ -241,6 +241,11 @@ def insert_or_ignore(table: Table) -> Insert:
     return insert(table).on_conflict_do_nothing()
 
 
+def without_keys(column: ColumnElement[Any], keys: Sequence[str]) -> ColumnElement[Any]:
+    """Return the object of a JSON column without these keys."""
+    return func.json_remove(column, *(f"$.{key}" for key in keys))
+
+
 def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
     """Return the greatest of the values in one row; NULL if one of them is NULL."""
     return func.max(*values)

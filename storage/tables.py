@@ -78,6 +78,7 @@ inbox = Table(
     *_required(data=JSON, received=Float),
     UniqueConstraint("team", "channel", "ts", "kind", "variant"),
 )
+Index("ix_inbox_session", inbox.c.session)
 _partial_index("ix_inbox_waiting", inbox.c.session, inbox.c.state == "waiting")
 
 turns = Table(
@@ -184,6 +185,7 @@ deliveries = Table(
     Column("error", String),
     *_required(created=Float, updated=Float),
 )
+Index("ix_deliveries_session", deliveries.c.session, deliveries.c.turn)
 _partial_index("ix_deliveries_unfinished", deliveries.c.session, deliveries.c.state.in_(("pending", "sending")))
 
 usage = Table(
@@ -206,6 +208,8 @@ journal = Table(
     Column("user", String),
     *_required(detail=JSON, at=Float),
 )
+
+Index("ix_journal_session", journal.c.session)
 
 occurrences = Table(
     "occurrences",

@@ -34,12 +34,12 @@ def read(tx: Tx, session: str, after: int = 0) -> list[Entry]:
 
 
 def said(tx: Tx, session: str, turn: int, user: str) -> tuple[str, ...]:
-    """Return what a person wrote in a turn."""
+    """Return what a person wrote in a turn, without what an app wrote with their id."""
     query = select(entries.c.content).where(
         entries.c.session == session, entries.c.turn == turn, entries.c.role == "user"
     )
     found = tx.execute(query.order_by(entries.c.seq)).scalars()
-    return tuple(content["text"] for content in found if content.get("user") == user)
+    return tuple(content["text"] for content in found if content.get("user") == user and not content.get("by"))
 
 
 def newest_source_ts(tx: Tx, session: str) -> str | None:

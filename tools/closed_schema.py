@@ -40,10 +40,15 @@ def _closed(schema: Any) -> Any:
         is_complete = set(schema.get("required") or ()) <= set(properties)
         if is_complete and not any(rule in schema for rule in _OWN_RULES):
             result["additionalProperties"] = False
-    if isinstance(schema.get("items"), Mapping):
-        result["items"] = _closed(schema["items"])
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), Mapping):
+            result[key] = _closed(schema[key])
+    if isinstance(schema.get("prefixItems"), list):
+        result["prefixItems"] = [_closed(one) for one in schema["prefixItems"]]
     if "properties" not in schema and isinstance(schema.get("anyOf"), list):  # "this object or null"
         result["anyOf"] = [_closed(one) for one in schema["anyOf"]]
+    elif "properties" not in schema and isinstance(schema.get("oneOf"), list):
+        result["anyOf"] = [_closed(one) for one in schema["oneOf"]]  # beside it: closed, two could become one
     return result
 
 

@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -16,6 +18,9 @@ MAX_REPAIRED_CHARACTERS = 16 * 1024
 READS_PER_CHARACTER = 6  # repairable texts need one to four
 MIN_READS = 2000
 CHARACTERS_PER_READ = 32  # copying a slice of this length costs one read
+_TOKEN = re.compile(
+    r"""("(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\w++)\s*+(:?)""", re.DOTALL
+)  # a text or word, and a colon
 
 
 class RepairError(ValueError):
@@ -53,6 +58,8 @@ def parse_arguments(raw: str) -> ParsedArguments:
     if not isinstance(value, dict):
         raise ArgumentsError('the arguments must be one JSON object, such as {"name": "value"}')
     _refuse_unstorable(value, "", 0)
+    if repaired:
+        _refuse_lost_names(text, value)
     return ParsedArguments(value, repaired)
 
 
@@ -64,6 +71,22 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ArgumentsError(f"`{brief(twice, 40)}` is given twice; send each name once")
     return value
+
+
+def _refuse_lost_names(text: str, value: dict[str, Any]) -> None:
+    """Raise ArgumentsError if a repaired text gives a name more often than its value has it: the last one won."""
+    given = Counter(token.strip("\"'") for token, colon in _TOKEN.findall(text) if colon)
+    kept = Counter(_names_in(value))
+    if twice := next((name for name, count in kept.items() if given[name] > count), None):
+        raise ArgumentsError(f"`{brief(twice, 40)}` is given twice; send each name once")
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names_in(item)
 
 
 def is_valid_json(raw: str) -> bool:

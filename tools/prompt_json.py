@@ -16,6 +16,7 @@ _IMITATING = re.compile(
     "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "]"
 )
+_CONTROL = re.compile("<(?=[|\uff5c])")  # begins most control tokens, and hardly anything else
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 _SPACED = json.JSONEncoder(ensure_ascii=False, default=str)
 
@@ -28,6 +29,15 @@ def compact_line(value: Any) -> str:
 def spaced_line(value: Any) -> str:
     """Return a value as one line of JSON, as tool results are written."""
     return _escaped(_SPACED.encode(value))
+
+
+def without_control_tokens(value: Any) -> Any:
+    """Return a text, or data with texts, that is not sent as a line: `<|im_end|>` in it becomes `< |im_end|>`."""
+    if isinstance(value, str):
+        return _CONTROL.sub("< ", value)
+    if isinstance(value, dict):
+        return {without_control_tokens(key): without_control_tokens(item) for key, item in value.items()}
+    return [without_control_tokens(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _escaped(text: str) -> str:

@@ -1,9 +1,11 @@
 """The review of a model's tool calls: they are parsed, validated and checked against policy before anything runs."""
 
+import asyncio
 import hashlib
 import json
+import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -11,17 +13,18 @@ from storage.records import ApprovalRule, Decision, Effect, ToolCall, ToolIdenti
 from tools.call_outcome import failed
 from tools.lenient_json import ArgumentsError, ParsedArguments
 from tools.shown_arguments import fits_view
-from tools.text_cleanup import brief, storable
-from tools.tool_context import ModelCall
-from tools.tool_definition import Tool
+from tools.text_cleanup import brief, storable, storable_data
+from tools.tool_context import ModelCall, ToolContext
+from tools.tool_definition import Precheck, Tool, ToolError
 from tools.tool_identity import identity_of, is_same
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 
 TOOL_CHANGED = "tool_changed"  # code of the error: the tool is not the one that a call was proposed for
 MAX_CALLS = 20  # of one reply
-RAW_KEPT = 4000  # characters of unreadable arguments that are kept, so that the model sees what it wrote
+PRECHECK_SECONDS = 3.0
 
+log = logging.getLogger(__name__)
 
 _TOO_MANY = failed(
     "too_many_calls",
@@ -54,14 +57,27 @@ class ReviewedCall:
     refusal: str | None = None
     invalid: bool = False  # the refusal is about the arguments: the model may correct them
     rule: ApprovalRule | None = None
-    raw_arguments: str = ""  # as the model wrote them, if they could not be parsed
+    raw_hash: str = ""  # of the arguments as the model wrote them, if the call was refused
     identity: ToolIdentity | None = None  # of the tool, None if it is unknown
 
 
 def arguments_hash(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON."""
-    canonical = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    """Return the SHA-256 of a call: the tool's name and its arguments as canonical JSON, where 5.0 is 5."""
+    canonical = json.dumps([name, _plain_numbers(arguments)], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain_numbers(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def raw_hash(arguments: str) -> str:
+    """Return the SHA-256 of arguments as a model wrote them: it tells a repetition, and keeps no words."""
+    return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def review(
@@ -81,6 +97,29 @@ def review(
     offered = registry.identities() if offered is None else offered
     first = [_review(registry, policy, c, requester, unresolved, excluded, offered) for c in calls[:MAX_CALLS]]
     return (*first, *(_refused(call, brief(call.name, 64), _TOO_MANY) for call in calls[MAX_CALLS:]))
+
+
+def precheck_of(registry: Registry, call: ReviewedCall) -> Precheck | None:
+    """Return the precheck of a call that would ask people, if its tool has one."""
+    tool = registry.get(call.name)
+    return tool.precheck if tool is not None and call.decision == "ask" else None
+
+
+async def precheck(registry: Registry, call: ReviewedCall, context: ToolContext) -> ReviewedCall:
+    """Return the call, refused if it would ask people and certainly cannot succeed. Takes at most 3 s."""
+    check = precheck_of(registry, call)
+    if check is None:
+        return call
+    try:
+        async with asyncio.timeout(PRECHECK_SECONDS):
+            await check(context, call.arguments)
+    except ToolError as error:
+        code, message, suggestion = storable_data([error.code, error.message, error.suggestion])
+        return replace(call, decision="deny", rule=None, refusal=failed(code, message, suggestion=suggestion))
+    except Exception as error:  # it could not find out: people are asked
+        reason = getattr(error, "code", type(error).__name__)
+        log.warning("call not prechecked", extra={"tool": call.name, "reason": reason})
+    return call
 
 
 def is_changed(registry: Registry, call: ToolCall) -> bool:
@@ -166,7 +205,7 @@ def _refused(
         repeatable=tool.repeatable if tool else False,
         refusal=refusal,
         invalid=invalid,
-        raw_arguments=storable(call.arguments[:RAW_KEPT]),
+        raw_hash=raw_hash(call.arguments),
         identity=identity_of(tool) if tool else None,
     )
 

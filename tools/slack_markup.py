@@ -14,6 +14,7 @@ from typing import Any, Literal
 from tools.text_cleanup import storable
 
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # &amp; last: "&amp;lt;" means the text "&lt;"
+_QUOTE = "&gt;"  # at the beginning of a line
 BROADCASTS = ("here", "channel", "everyone")
 MAX_IDS = 40
 _ANY_ID = re.compile(r"(?<![A-Za-z0-9_])(?=[A-Z]{1,9}[0-9])[UWCG][A-Z0-9]{3,20}(?![A-Za-z0-9_])")
@@ -101,6 +102,24 @@ def with_ids(text: str, names: Mapping[str, str], me: str) -> tuple[str, dict[st
             if name := _name(piece, names):
                 found[piece.id] = storable(f"{piece.sign}{name}")
     return storable("".join(pieces)).strip(), found
+
+
+def without_quotes(text: str) -> tuple[str, list[str]]:
+    """Return the markup without quotes, and the quotes: of lines that begin with ">", or of all text after ">>>"."""
+    own: list[str] = []
+    quotes: list[list[str]] = []
+    inside = to_end = False
+    for line in text.split("\n"):
+        if not to_end and not line.startswith(_QUOTE):
+            own.append(line)
+            inside = False
+            continue
+        mark = "" if to_end else _QUOTE * 3 if line.startswith(_QUOTE * 3) else _QUOTE
+        if not inside:
+            quotes.append([])
+        quotes[-1].append(line.removeprefix(mark).removeprefix(" ") if mark else line)
+        inside, to_end = True, to_end or mark == _QUOTE * 3
+    return "\n".join(own), ["\n".join(lines) for lines in quotes]
 
 
 def without_leading_mention(text: str, me: str) -> str:

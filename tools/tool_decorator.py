@@ -4,8 +4,8 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypedDict, Unpack, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -38,13 +38,17 @@ class ToolOptions(TypedDict, total=False):
 
 
 def tool(
-    *, effect: Effect, name: str | None = None, **options: Unpack[ToolOptions]
+    *,
+    effect: Effect,
+    name: str | None = None,
+    precheck: Callable[..., Awaitable[None]] | None = None,
+    **options: Unpack[ToolOptions],
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Turn a typed function into a tool; a sync function runs in a thread.
 
     A first parameter `context: ToolContext` is passed by the executor and is not part of the schema. The first
     paragraph of the docstring tells the model what the tool does. `Annotated[int, "…"]` or a docstring line
-    `parameter: …` describes a parameter. Raise DeclarationError.
+    `parameter: …` describes a parameter. `precheck` takes the same parameters; see `Tool`. Raise DeclarationError.
     """
 
     def declare(function: Callable[..., Any]) -> Tool:
@@ -56,6 +60,8 @@ def tool(
         if not docstring.summary:
             raise DeclarationError(f"{label}: the docstring is missing; the model needs its first paragraph")
         typed = _read_function(function, label, tool_name, docstring)
+        if precheck and list(inspect.signature(precheck).parameters) != list(inspect.signature(function).parameters):
+            raise DeclarationError(f"{label}: its precheck must take the same parameters, in the same order")
         return Tool(
             name=tool_name,
             description=docstring.summary,
@@ -63,6 +69,7 @@ def tool(
             effect=effect,
             run=typed.run,
             check=typed.problem,
+            precheck=replace(typed, function=precheck).run if precheck else None,
             **options,
         )
 

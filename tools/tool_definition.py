@@ -10,6 +10,8 @@ from tools.tool_context import ToolContext
 
 TOOL_NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")  # the function names that Chat Completions accepts
 
+Precheck = Callable[[ToolContext, dict[str, Any]], Awaitable[None]]
+
 
 class ToolError(Exception):
     """A tool failed. The model sees `message` and `suggestion` exactly as written.
@@ -35,7 +37,9 @@ class Tool:
 
     `timeout_s`, `retries`, `result_limit`: None means the configured default. `source`: "built-in" or "mcp:<server>".
     `check(arguments)` returns what is wrong with arguments that fit the schema (rules that JSON Schema cannot express),
-    or None. `default_decision` replaces the decision that follows from `effect` when the configuration has none; give
+    or None. `precheck(context, arguments)` raises ToolError if the call certainly cannot succeed; it runs before people
+    are asked about the call and changes nothing. Any other exception means that it could not find out.
+    `default_decision` replaces the decision that follows from `effect` when the configuration has none; give
     the reason beside it. `summary`: one line for people, in English and Chinese; the default is the first line of
     `description`. `name` is for the model, `own_name` the name at its source if it differs. `definition`: as its source
     wrote it; None: these fields. `asks_itself`: where policy says "ask", the tool asks its requester privately
@@ -54,6 +58,7 @@ class Tool:
     roles: tuple[str, ...] = ()
     source: str = "built-in"
     check: Callable[[dict[str, Any]], str | None] | None = None
+    precheck: Precheck | None = None
     default_decision: Decision | None = None
     summary: tuple[str, str] | None = None
     own_name: str = ""

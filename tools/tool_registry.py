@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from storage.records import Decision, Effect, ToolIdentity
 from tools.argument_validation import ArgumentValidator, SchemaError
+from tools.prompt_json import without_control_tokens
 from tools.text_cleanup import brief
 from tools.tool_definition import TOOL_NAME, Tool
 from tools.tool_identity import identity_of
@@ -142,7 +143,7 @@ class Registry:
         except SchemaError as error:
             return f"{tool.name}: its schema cannot be used: {error}"
         function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        schema = {"type": "function", "function": function}
+        schema = {"type": "function", "function": without_control_tokens(function)}
         self._tools[tool.name] = _Registered(tool, identity_of(tool), validator, schema, blocked)
         return ""
 

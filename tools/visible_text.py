@@ -62,6 +62,7 @@ _OTHER_ALPHABETS = (  # Cyrillic, Armenian, Cherokee, Coptic, Lisu; full-width a
 )
 _LOOK_ALIKE = re.compile(rf"[{_OTHER_ALPHABETS}]")
 _LATIN = re.compile(r"[A-Za-z]")
+_LATIN_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 
 
 def visible(text: str, *, keep_emoji: bool = False) -> str:
@@ -132,9 +133,13 @@ def skeleton(text: str) -> str:
 
 
 def mixed_words(text: str) -> list[str]:
-    """Return the words that mix Latin letters with look-alikes of other alphabets, each once, these as escapes."""
-    words = dict.fromkeys(re.findall(r"\w+", text)) if _LOOK_ALIKE.search(text) else {}
-    mixed = [word for word in words if _LOOK_ALIKE.search(word) and _LATIN.search(word)]
+    """Return the words that mix Latin letters with look-alikes of other alphabets, each once, these as escapes.
+
+    A word of look-alikes only counts too where it is part of a name, path or number with Latin letters or digits.
+    """
+    names = re.findall(r"[\w.@:/-]+", text) if _LOOK_ALIKE.search(text) else []
+    words = dict.fromkeys(w for name in names if _LATIN_OR_DIGIT.search(name) for w in re.findall(r"\w+", name))
+    mixed = [w for w in words if _LOOK_ALIKE.search(w) and (_LATIN.search(w) or w.translate(_LOOKS_LIKE).isascii())]
     return [_LOOK_ALIKE.sub(lambda match: _escape(match[0]), word) for word in mixed]
 
 

@@ -61,6 +61,7 @@ def run(tx: Tx, person: Person, place: Place, text: str, now: float) -> CommandA
         if verb in _VERBS:
             return _VERBS[verb](tx, person, rest, now)
     except RefusedError as error:
+        memories.erase_refused(tx)  # the command may have been stored before it was run
         return _say(person, f"memory.refused.{error.reason}")
     if verb in {"", "help"}:
         return _say(person, "memory.help")

@@ -14,7 +14,7 @@ from bot.memory.search_terms import CJK
 
 MAX_SENTENCES = 3  # that one memory may be taken from
 
-_QUOTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>(?:>>.*|[^\n]*)", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?;](?:\s|$)|[。！？；\n]+")
 _TOKEN = re.compile(f"[{CJK}]|[^\\W_{CJK}]+")
 _REQUEST = re.compile(

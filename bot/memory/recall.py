@@ -1,5 +1,7 @@
 """Which memories a turn gets: found by words, by date and by type, within the owner and the audience."""
 
+from collections.abc import Iterable
+
 from bot.memory import date_ranges, ranking, search_terms, vital
 from bot.memory.audience import is_known_reader, is_visible, visible_audiences
 from storage import memories
@@ -41,6 +43,14 @@ def again(tx: Tx, person: Person | None, place: Place | None, ids: tuple[int, ..
         return ()
     kept = memories.by_ids(tx, person.team, person.id, ids)
     return tuple(m for m in kept if m.status == "active" and is_visible(m.audience, m.owner, person.id, place))
+
+
+def may_be_read(tx: Tx, person: Person | None, place: Place | None, short_ids: Iterable[str]) -> bool:
+    """Return True if the person still has all memories with these ids and each may be used in this place."""
+    if person is None or place is None or not is_known_reader(person, place):
+        return False
+    found = [memories.get(tx, person.team, person.id, short_id) for short_id in short_ids]
+    return all(m is not None and is_visible(m.audience, m.owner, person.id, place) for m in found)
 
 
 def _scored(tx: Tx, person: Person, place: Place, query: str, now: float) -> list[tuple[Memory, float, bool]]:

@@ -30,6 +30,9 @@ async def remove_traces(db: Database, team: str, owner: str, mark: str) -> int:
             if words := matches(mark, _text(content)):
                 found[seq] = words
                 counts.update(words)
+    for _, text, data in await db.read(private_content.waiting_texts, team, owner):
+        total += 1
+        counts.update(matches(mark, f"{text} {_text(data)}"))
     rare = rare_words(counts, total)
 
     def redacted(content: Any) -> Any:
@@ -39,7 +42,7 @@ async def remove_traces(db: Database, team: str, owner: str, mark: str) -> int:
         return private_content.redact_entries(tx, numbers, redacted)
 
     numbers = sorted(found)
-    emptied = 0
+    emptied = await db.write(private_content.redact_waiting, team, owner, redacted)
     for at in range(0, len(numbers), WRITE_ENTRIES):
         emptied += await db.write(redact, numbers[at : at + WRITE_ENTRIES])
     for session in sessions:

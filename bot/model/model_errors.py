@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiohttp
@@ -12,6 +13,7 @@ from bot.model.stream_parser import BrokenStreamError, MalformedStreamError, Str
 from bot.ports import ModelError
 
 MAX_DETAIL = 200  # characters of a server's own message
+REPEATED = 16  # characters: so many in a row are no coincidence
 # The messages of OpenAI, vLLM, llama.cpp, llama-cpp-python, Ollama, LM Studio, Mistral, Anthropic, Gemini, TGI.
 OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|maximum (allowed )?(model|input) length"
@@ -59,6 +61,16 @@ class RequestError(ModelError):
         self.retryable = retryable
         self.retry_after = retry_after
         self.detail = detail
+
+
+def without_repetition(error: RequestError, messages: Sequence[Mapping[str, Any]]) -> RequestError:
+    """Return the error without the server's own text in its message if that repeats what the messages say."""
+    said = "\n".join(str(m.get("content")) for m in messages if m["role"] != "system")
+    shown = str(error)
+    if error.code != "rejected" or not any(shown[n : n + REPEATED] in said for n in range(len(shown) - REPEATED + 1)):
+        return error
+    message = MESSAGES["rejected"].format(detail="; its reason repeats the conversation and is not shown.")
+    return RequestError("rejected", message, retryable=error.retryable, detail=error.detail)
 
 
 class RequestErrors:

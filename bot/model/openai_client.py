@@ -16,7 +16,7 @@ from typing import Any
 
 import openai
 
-from bot.model.model_errors import EXPECTED, RequestError, RequestErrors
+from bot.model.model_errors import EXPECTED, RequestError, RequestErrors, without_repetition
 from bot.model.server_compat import RequestBuilder
 from bot.model.stream_parser import StreamParser
 from bot.ports import ModelError, ModelReply, ModelRequest, TextSink
@@ -142,7 +142,7 @@ class OpenAIModel:
             async with asyncio.timeout(self._settings.timeout * TOTAL_TIMEOUTS):
                 return await self._stream(body, sink)
         except EXPECTED as error:
-            raise self._errors.from_exception(error, model) from None
+            raise without_repetition(self._errors.from_exception(error, model), request.messages) from None
 
     async def _stream(self, body: dict[str, Any], sink: _TrackedSink) -> ModelReply:
         parser = StreamParser(body["model"], uuid.uuid4().hex[:12])

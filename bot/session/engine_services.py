@@ -15,8 +15,9 @@ from bot.session.lookups.people_lookup import PeopleLookup
 from bot.session.slack_workspace import Workspace
 from bot.session.token_estimate import TokenCalibration
 from storage.database import Database, StorageError
+from storage.records import Person, Place, Thread
 from tools.retrying_executor import Executor
-from tools.tool_context import Clock
+from tools.tool_context import Clock, ToolContext
 from tools.tool_policy import Policy
 from tools.tool_registry import Registry
 
@@ -72,6 +73,22 @@ class Services:
     @property
     def now(self) -> Clock:
         return self.workspace.now
+
+    def tool_context(self, caller: tuple[Person, Place], thread: Thread, turn: int, **more: Any) -> ToolContext:
+        """Return what a tool may use for this person and place; `more` are further fields of ToolContext."""
+        person, place = caller
+        return ToolContext(
+            person=person,
+            place=place,
+            thread=thread,
+            turn=turn,
+            chat=self.chat,
+            names=self.lookup.names,
+            db=self.db,
+            now=self.now,
+            files_root=self.files_root,
+            **more,
+        )
 
     async def record_shown(self, write: Callable[..., None], *args: Any) -> None:
         """Store what Slack shows already. Without this record it would be sent again, so a failed write is repeated."""

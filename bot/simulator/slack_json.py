@@ -133,7 +133,7 @@ def channel_json(channel: Channel) -> Json:
         "is_private": channel.kind != "channel",
         "is_archived": channel.is_archived,
         "is_general": channel.id == "C0GENERAL",
-        "is_member": BOT in channel.members,
+        "is_member": BOT in channel.members and not channel.is_archived,
         "is_ext_shared": channel.is_ext_shared,
         "is_shared": channel.is_ext_shared,
         "is_org_shared": False,

@@ -120,7 +120,7 @@ class SlackChat:
 
     async def place(self, team: str, channel: str) -> Place:
         response = await self.client.read("conversations.info", {"channel": channel})
-        return place_of(response.get("channel") or {}, team, channel)
+        return place_of(response.get("channel") or {}, team, channel, self.client.scopes)
 
     async def permalink(self, channel: str, ts: str) -> str | None:
         try:
@@ -181,7 +181,7 @@ def person_of(user: dict[str, Any], team: str, id_: str, now: float) -> Person:
     )
 
 
-def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
+def place_of(channel: dict[str, Any], team: str, id_: str, scopes: str = "") -> Place:
     """Return the place of a conversations.info response. A channel that is not certainly public counts as private."""
     public = channel.get("is_channel") and not channel.get("is_private")
     kind: PlaceKind = "public" if public else "private"
@@ -189,4 +189,12 @@ def place_of(channel: dict[str, Any], team: str, id_: str) -> Place:
         kind = "im"
     elif channel.get("is_mpim"):
         kind = "mpim"
-    return Place(team, id_, kind, shared=bool(channel.get("is_ext_shared")))
+    return Place(
+        team,
+        id_,
+        kind,
+        shared=bool(channel.get("is_ext_shared")),
+        name=storable(str(channel.get("name") or "")),
+        may_post=channel.get("is_member") is not False or "chat:write.public" in scopes,
+        archived=bool(channel.get("is_archived")),
+    )

@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Table, func, insert, select, text, update
+from sqlalchemy import Table, func, insert, select, update
 
 from bot.app import Hermes
 from bot.jobs.retention_job import DAY, remove_old
@@ -37,8 +37,6 @@ UNSETTLED_EACH = 50  # every 50th session has a call with an unknown outcome
 BATCH = 500  # sessions of one transaction while the file is filled
 WORDS = ("the", "report", "of", "last", "week", "says", "that", "numbers", "north", "are", "late", "again", "nobody")
 MARK = re.compile(rb"zq(\d{6})e")  # in every text of a session: its number
-# What retention needs, if the tables don't have it yet.
-INDEXES = {name: f"CREATE INDEX bench_{name} ON {name} (session)" for name in ("inbox", "deliveries", "journal")}
 
 
 def say(line: str) -> None:
@@ -135,11 +133,6 @@ async def make_file(folder: str, count: int) -> None:
     await migrate(db)
     for start in range(0, count, BATCH):
         await db.write(fill, range(start, min(start + BATCH, count)), count, time.time())
-    for name, statement in INDEXES.items():
-        plan = text(f"EXPLAIN QUERY PLAN SELECT * FROM {name} WHERE session = 'x'")
-        if "SCAN" in str(await db.read(lambda tx, plan=plan: tx.execute(plan).all())):
-            await db.write(lambda tx, statement=statement: tx.execute(text(statement)) and None)
-            say(f"index on {name} (session) added for this measurement: the tables don't have it")
     await db.close()
 
 

@@ -87,4 +87,4 @@ async def test_a_field_value_that_a_person_said_is_used_in_the_next_turn(start: 
     await slack.mention("which one again?", thread=root)
     await slack.answer(root, lambda said: said == ["Noted.", "A-17."])
     [asked] = [a for a in slack.model.asked if "again" in a.last_user and "Extract" not in a.system]
-    assert asked.lines[0] == {"facts": {"order_id": "A-17"}}
+    assert asked.lines[0] == {"facts": {"order_id": {"value": "A-17", "by": ANA}}}

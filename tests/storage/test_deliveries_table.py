@@ -160,6 +160,17 @@ async def test_a_failed_attempt_is_recorded_with_its_error_and_leaves_the_delive
     await db.write(go)
 
 
+async def test_a_delivery_is_claimed_once(db: Database) -> None:
+    def go(tx: Tx) -> None:
+        session = new_session(tx)
+        for key in ("the key", "another key"):
+            deliveries.add(tx, delivery_of(session), key)
+        assert [deliveries.claim(tx, "the key", NOW) for _ in range(2)] == [True, False]
+        assert [delivery.state for delivery in unfinished(tx, session)] == ["sending", "pending"]
+
+    await db.write(go)
+
+
 async def test_the_deliveries_of_a_turn_come_in_the_order_they_were_added(db: Database) -> None:
     def go(tx: Tx) -> None:
         session = new_session(tx)

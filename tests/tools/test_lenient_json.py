@@ -120,6 +120,21 @@ def test_a_text_that_is_not_one_object_is_refused(raw: str) -> None:
         parse_arguments(raw)
 
 
+@pytest.mark.parametrize(
+    "raw", ['{"a": 1, "a": 2,}', '{"a": "x\ny", "b": {"c": 1, "c": 2}}', "{a: 1, a: 2}", "{'a': 1, 'a': 2}"]
+)
+def test_a_name_that_is_given_twice_is_refused_in_what_needs_repair_too(raw: str) -> None:
+    with pytest.raises(ArgumentsError, match="given twice"):
+        parse_arguments(raw)
+
+
+@pytest.mark.parametrize(
+    "raw", ["{'a': \"it's, a: b\", 'b': 2}", '{"a": {"b": 1}, "c": {"b": 2},}', '{"a": "a: \n\\"a\\": 1"}']
+)
+def test_the_same_name_in_another_object_or_in_a_text_is_no_second_one(raw: str) -> None:
+    assert parse_arguments(raw).repaired
+
+
 def test_too_long_too_deep_and_unstorable_are_refused_with_the_field() -> None:
     with pytest.raises(ArgumentsError, match="256 KiB"):
         parse_arguments('{"a": "' + "x" * (256 * 1024) + '"}')

@@ -8,9 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tools.fake_chat import context_for
 from tests.tools.samples import asked, call_of, json_names, json_values, send_money, weather, wipe
-from tools.proposed_call_checks import MAX_CALLS, RAW_KEPT, ReviewedCall, arguments_hash, refusal_before_run, review
-from tools.tool_decorator import tool
+from tools.proposed_call_checks import (
+    MAX_CALLS,
+    ReviewedCall,
+    arguments_hash,
+    precheck,
+    raw_hash,
+    refusal_before_run,
+    review,
+)
+from tools.tool_context import ToolContext
+from tools.tool_decorator import DeclarationError, tool
+from tools.tool_definition import ToolError
 from tools.tool_policy import Policy, ToolRule
 from tools.tool_registry import Registry
 
@@ -65,12 +76,13 @@ def test_bad_arguments_are_explained_and_may_be_corrected(raw: str) -> None:
     assert found.invalid
     assert found.decision == "deny"
     assert error(found.refusal)["code"] == "bad_arguments"
-    assert found.raw_arguments == raw
+    assert found.raw_hash == raw_hash(raw)
 
 
-def test_what_is_kept_of_unreadable_arguments_is_short_and_storable() -> None:
-    kept = one("weather", "\0\ud800" * RAW_KEPT).raw_arguments
-    assert kept == "\ufffd" * (RAW_KEPT // 2)
+def test_nothing_is_kept_of_unreadable_arguments_but_a_hash() -> None:
+    found = one("weather", "\0\ud800zanzibar" * 9)
+    assert "zanzibar" not in str(found)
+    assert found.raw_hash != one("weather", "\0\ud800zanzibar").raw_hash
 
 
 def test_repaired_arguments_of_a_tool_with_effects_ask() -> None:
@@ -131,3 +143,44 @@ def test_the_hash_does_not_depend_on_the_order_of_names(arguments: dict[str, Any
     assert arguments_hash("t", arguments) == arguments_hash("t", turned)
     assert arguments_hash("t", arguments) != arguments_hash("u", arguments)
     assert arguments_hash("t", {**arguments, "one more": 1}) != arguments_hash("t", arguments)
+
+
+@pytest.mark.parametrize(
+    ("risk", "trouble", "decision"),
+    [
+        ("ask", ToolError("closed", "The shop is closed."), "deny"),
+        ("ask", RuntimeError("the shop does not answer"), "ask"),
+        ("ask", None, "ask"),
+        ("allow", ToolError("closed", "The shop is closed."), "allow"),
+    ],
+)
+async def test_only_a_call_that_would_ask_and_certainly_fails_is_refused(
+    risk: Any, trouble: Exception | None, decision: str
+) -> None:
+    async def is_open(context: ToolContext, amount: int) -> None:
+        assert amount == 3
+        if trouble:
+            raise trouble
+
+    @tool(effect="write", precheck=is_open)
+    async def buy(context: ToolContext, amount: int) -> None:
+        """Buy something."""
+
+    rules = Policy(rules={"buy": ToolRule(risk=risk)})
+    shop = Registry([buy], rules)
+    (reviewed,) = review(shop, rules, [asked("buy", '{"amount": 3}')], "U1")
+    checked = await precheck(shop, reviewed, context_for())
+    assert checked.decision == decision
+    if decision == "deny":
+        assert error(checked.refusal)["message"] == "The shop is closed."
+        assert (checked.rule, checked.arguments) == (None, {"amount": 3})
+
+
+def test_a_precheck_takes_the_parameters_of_its_tool() -> None:
+    async def other(context: ToolContext, price: int) -> None: ...
+
+    with pytest.raises(DeclarationError, match="precheck"):
+
+        @tool(effect="write", precheck=other)
+        async def buy(context: ToolContext, amount: int) -> None:
+            """Buy something."""

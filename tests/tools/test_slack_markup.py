@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.slack_markup import mentioned_users, mentions, readable, unescape, with_ids, without_leading_mention
+from tools.slack_markup import (
+    mentioned_users,
+    mentions,
+    readable,
+    unescape,
+    with_ids,
+    without_leading_mention,
+    without_quotes,
+)
 from tools.text_cleanup import storable
 
 NAMES = {"U1": "Ann", "C1": "general", "S1": "crew"}
@@ -64,3 +72,17 @@ def test_escaping_and_reading_give_the_text_back(text: str) -> None:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert unescape(escaped) == text
     assert readable(escaped, {}) == storable(text).strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "quotes"),
+    [
+        ("a\nb", "a\nb", []),
+        ("&gt; a\n&gt;b\nc\n&gt; d", "c", ["a\nb", "d"]),
+        ("1 &gt; 0\n&amp;gt; a", "1 &gt; 0\n&amp;gt; a", []),
+        ("a\n&gt;&gt;&gt; b\n&gt; c\n d", "a", ["b\n&gt; c\n d"]),
+        ("&gt;&gt; a\nb", "b", ["&gt; a"]),
+    ],
+)
+def test_quotes_stand_apart(text: str, own: str, quotes: list[str]) -> None:
+    assert without_quotes(text) == (own, quotes)

@@ -110,6 +110,8 @@ def test_names_that_look_the_same_have_one_skeleton(other: str) -> None:
 
 def test_words_that_mix_alphabets_are_found() -> None:
     assert mixed_words("pаypal.com Привет мир Δt αβγ café ｒoot 你好abc") == ["p\\u{430}ypal", "\\u{FF52}oot"]
+    assert mixed_words("аррӏе.com 40О2") == ["\\u{430}\\u{440}\\u{440}\\u{4CF}\\u{435}", "40\\u{41E}2"]
+    assert mixed_words("он, оса и рост; отчёт.pdf версия2") == []
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from storage.records import Thread
+from storage.records import Place, Thread
 from tools.slack_markup import channel_id, mentioned_users, with_ids
 from tools.text_cleanup import brief
 from tools.tool_context import ChatError, Posted, ToolContext
 from tools.tool_decorator import tool
 from tools.tool_definition import ToolError
+from tools.visible_text import without_hidden
 
 _REASONS = {
     "not_in_channel": ("not_in_channel", "Hermes is not in that channel; someone must invite it with /invite first."),
     "channel_not_found": ("channel_not_found", "The channel does not exist, or Hermes is not in it."),
+    "thread_not_found": ("thread_not_found", "The thread does not exist any longer."),
     "is_archived": ("is_archived", "That channel is archived."),
     "restricted_action": ("restricted", "The workspace does not allow Hermes to post in that channel."),
     "msg_too_long": ("too_long", "The message is too long."),
@@ -49,7 +51,44 @@ def _shown(message: Posted, names: dict[str, str]) -> dict[str, Any]:
     return {**shown, "names": named} if named else shown
 
 
-@tool(effect="write", summary=("Posts a message in a channel.", "在频道中发布消息。"))
+async def check_post(context: ToolContext, channel: str, text: str) -> None:
+    """Raise ToolError if the message certainly cannot be posted, ChatError if Slack does not tell.
+
+    A private channel and one that does not exist are refused with the same words. Slack checks only what Hermes may
+    do, so where the requester may not post is refused here.
+    """
+    if not without_hidden(text).strip():
+        raise ToolError("empty", "The message is empty.")
+    where = _channel_id(channel)
+    if where == context.place.channel:
+        return
+    if context.person.guest or context.person.external:
+        raise ToolError(
+            "forbidden", "For guests and people from other organizations, Hermes posts only in this conversation."
+        )
+    try:
+        place = await context.chat.place(context.thread.team, where)
+    except ChatError as error:
+        if error.code != "channel_not_found":
+            raise
+        place = Place(context.thread.team, where, "private")
+    if place.kind != "public":
+        raise ToolError(
+            "channel_not_found",
+            f"There is no public channel {where}.",
+            suggestion="Hermes posts only in public channels and in this conversation; check the id.",
+        )
+    if place.archived:
+        raise ToolError("is_archived", f"The channel {where} (#{brief(place.name)}) is archived.")
+    if not place.may_post:
+        raise ToolError(
+            "not_in_channel",
+            f"Hermes is not a member of {where} (#{brief(place.name)}).",
+            suggestion="Ask somebody to invite it there with /invite @hermes.",
+        )
+
+
+@tool(effect="write", summary=("Posts a message in a channel.", "在频道中发布消息。"), precheck=check_post)
 async def post_message(
     context: ToolContext,
     channel: Annotated[str, Field(min_length=1, max_length=100)],
@@ -60,13 +99,11 @@ async def post_message(
     channel: the channel's id, such as C0123ABCD
     text: the message, in Markdown
     """
-    if not text.strip():
-        raise ToolError("empty", "The message is empty.")
-    where = _channel_id(channel)
     try:
-        await _check_place(context, where)
+        await check_post(context, channel, text)
     except ChatError as error:
         raise _tool_error(error) from None  # nothing is posted yet
+    where = _channel_id(channel)
     try:
         sent = await context.chat.post(Thread(context.thread.team, where, ""), text, key=context.key)
     except ChatError as error:
@@ -74,25 +111,12 @@ async def post_message(
     return {"channel": where, "ts": sent}
 
 
-async def _check_place(context: ToolContext, channel: str) -> None:
-    """Refuse channels where the requester may not post: Slack checks only the permissions of Hermes."""
-    if channel == context.place.channel:
-        return
-    if context.person.guest or context.person.external:
-        raise ToolError(
-            "forbidden", "For guests and people from other organizations, Hermes posts only in this conversation."
-        )
-    place = await context.chat.place(context.thread.team, channel)
-    if place.kind != "public":
-        raise ToolError("forbidden", "Hermes posts only in public channels and in this conversation.")
-
-
 def _channel_id(channel: str) -> str:
     if (found := channel_id(channel)) is not None:
         return found
     raise ToolError(
         "bad_channel",
-        f"{brief(channel)} is not a channel id.",
+        f"{brief(channel)} is not a channel id. Hermes posts in channels, not to people.",
         suggestion="Give the id, which starts with C and is shown after a # in messages; ask the person for it.",
     )
 

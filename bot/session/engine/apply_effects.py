@@ -11,7 +11,7 @@ from bot.session.lookups.people_lookup import PendingLookups
 from bot.session.machine import effects
 from bot.session.machine.events import RESULTS, Event
 from bot.session.machine.transition import transition
-from bot.session.model_call.message_lines import message_line
+from bot.session.model_call.message_lines import is_said_by, message_line
 from bot.session.model_call.model_request import RequestData
 from bot.session.replies.turn_reply import add_pending, add_pending_reply
 from bot.session.token_estimate import PER_MESSAGE, count
@@ -108,7 +108,8 @@ class SessionTransaction:
         thread, requester = self.session.thread, self.session.requester
         person = self.people.person(self.tx, thread.team, requester)
         place = self.people.place(self.tx, thread.team, thread.channel, self.now)
-        asked = [e["content"] for e in self._entries if e["role"] == "user"]
+        said = [e["content"] for e in self._entries if e["role"] == "user"]
+        asked = [content for content in said if is_said_by(requester, content)]
         question = "\n".join(" ".join([c["text"], *c.get("names", {}).values()]) for c in asked)
         found = recall.recall(self.tx, person, place, question, self.rules.recall_limit, self.now)
         ids = tuple(m.id for m in found)
@@ -136,7 +137,7 @@ class SessionTransaction:
     def _set_call(self, effect: effects.SetCall) -> None:
         call, result, full, now = effect.call, effect.result, effect.full_result, self.now
         ledger.settle(self.tx, call, effect.state, result=result, full_result=full, now=now, error=effect.error)
-        if effect.error == TOOL_CHANGED and approvals.mark_changed(self.tx, call):
+        if effect.error == TOOL_CHANGED and approvals.mark_not_made(self.tx, call, "changed"):
             self.result.cards_changed = True
         if effect.error == TOOL_CHANGED or result == RESULTS["changed"]:
             self._ask_about_change(ledger.get(self.tx, call))
@@ -145,6 +146,8 @@ class SessionTransaction:
         if found := approvals.open_of_call(self.tx, effect.call, self.session.thread.team):
             approvals.settle(self.tx, found.id, effect.verdict, self.now)
             self.result.cards_changed = True
+        elif not ledger.get(self.tx, effect.call).attempt:  # it was approved, but a stop came first
+            self.result.cards_changed |= approvals.mark_not_made(self.tx, effect.call, effect.verdict)
 
     def _take(self, effect: effects.Take) -> None:
         inbox.mark(self.tx, effect.ids, "taken", effect.turn)

@@ -1,12 +1,12 @@
 """Deliveries that an earlier process left unfinished: each is looked up in Slack, and completed."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
-from bot.session.replies.notices import deliver_notice, is_refused_for_good, record_failure, report_refusal
+from bot.session.replies.notices import deliver_notice, record_failure
 from bot.session.replies.turn_reply import ending_names, ending_text, status_of
 from bot.session.slack_workspace import Workspace
 from bot.texts import say
@@ -17,6 +17,7 @@ from tools.slack_markup import letters
 from tools.tool_context import ChatError, Posted
 
 log = logging.getLogger(__name__)
+NOT_IN_THREAD = ("whisper", "direct")  # deliveries that reading the thread does not show
 LOCALES = ("en-US", "zh-CN")  # the earlier process may have written its note in either language
 REPLACEMENT = "+"  # ends the key under which an incomplete answer is posted again
 CLOCK_SKEW_SECONDS = 5.0  # between our clock and Slack's
@@ -65,28 +66,30 @@ def _read_takeover(tx: Tx, id_: str, workspace: Workspace) -> Takeover:
     )
 
 
-async def finish_deliveries(services: Services, found: Takeover) -> None:
-    """Find out which pending messages reached Slack, and deliver the others."""
-    by_key: dict[str, list[Delivery]] = {}
-    for key, delivery in found.pending:
-        by_key.setdefault(key, []).append(delivery)
+async def finish_deliveries(services: Services, found: Takeover, deliver_notices: Callable[[], None]) -> None:
+    """Find out which pending messages reached Slack, and deliver the others; `deliver_notices` those that this adds."""
+    by_key = {key: [d for k, d in found.pending if k == key] for key, _ in found.pending}
     try:
         sent = {key: await _find_sent(services, found, key, parts) for key, parts in by_key.items()}
     except ChatError as error:
         for key, delivery in found.pending:
-            record_failure(services, key, delivery, error)
+            if delivery.kind not in NOT_IN_THREAD:
+                await record_failure(services, key, delivery, error)
+        deliver_notices()
         return
+    added = False
     states: dict[str, DeliveryState] = {}
     for key, parts in by_key.items():
         try:
             if parts[0].kind == "answer":
                 states[key] = await _finish_answer(services, found, key, parts, sent[key])
             else:
-                await deliver_notice(services, key, parts[0], {p.part for p in sent[key] if p.key == key})
+                shown = {p.part for p in sent[key] if p.key == key}
+                added |= await deliver_notice(services, key, parts[0], shown)
         except ChatError as error:
-            record_failure(services, key, parts[0], error)
-            if parts[0].kind == "answer" and is_refused_for_good(error):
-                await report_refusal(services, found.session.thread, found.session.requester)
+            added |= await record_failure(services, key, parts[0], error)
+    if added:
+        deliver_notices()
     session = await services.db.read(sessions.load, found.session.id)
     if at_rest(session):
         await services.chat.set_status(session.thread, status_of(session))
@@ -96,8 +99,8 @@ async def finish_deliveries(services: Services, found: Takeover) -> None:
 
 async def _find_sent(services: Services, found: Takeover, key: str, parts: list[Delivery]) -> list[Posted]:
     """Return the messages of one delivery that Slack shows. Raise ChatError."""
-    if parts[0].kind == "whisper":
-        return []  # Slack's API does not return ephemeral messages
+    if parts[0].kind in NOT_IN_THREAD:
+        return []
     recorded, keys = found.recorded.difference(d.ts for d in parts if d.ts), {key, key + REPLACEMENT}
     return await services.chat.find_sent(found.session.thread, keys, after=found.after, recorded=recorded)
 

@@ -46,7 +46,7 @@ class Actor:
         self._takeover = takeover
         self._events: asyncio.Queue[Event | Literal["task ended"] | None] = asyncio.Queue()
         self._tasks = BackgroundTasks(session, lambda: self._events.put_nowait("task ended"))
-        self._reply = TurnReply(services)
+        self._reply = TurnReply(services, self._deliver_notices)
         self._cancels: dict[str, asyncio.Event] = {}
         self._session: Session | None = None
         self._session_changed = False  # by somebody else: it must be read again
@@ -135,7 +135,8 @@ class Actor:
 
     def _continue_after_crash(self) -> None:
         if self._takeover is not None and self._takeover.pending:
-            self._reply.wait_for(self._tasks.start("recovery", finish_deliveries(self._services, self._takeover)))
+            recovery = finish_deliveries(self._services, self._takeover, self._deliver_notices)
+            self._reply.wait_for(self._tasks.start("recovery", recovery))
         if self._takeover is not None and self._takeover.cards:
             self._tasks.start_after_last("cards", self._show_cards)
 

@@ -17,7 +17,7 @@ from bot.texts import say
 from storage import approvals, deliveries, inbox, sessions, transcripts, turns
 from storage.database import Tx
 from storage.records import CallState, InboxRow, Person, Session
-from tools.slack_markup import mentioned_users, with_ids
+from tools.slack_markup import mentioned_users, with_ids, without_quotes
 
 MAX_NAMED = 40  # people whose names a turn waits for
 
@@ -56,7 +56,7 @@ def advance(
     result.session, result.lookups, result.successor = session, lookups, successor
     result.request = _request_data(work)
     runs = [action.call for action in result.actions if isinstance(action, RunTool)]
-    result.calls = {call: prepare_call(tx, call, session, rules.workspace) for call in runs}
+    result.calls = {call: prepare_call(tx, call, session, rules.workspace, rules.policy) for call in runs}
     return result
 
 
@@ -95,7 +95,6 @@ def _take_immediate(work: SessionTransaction, rows: list[InboxRow], partial: str
         else:
             answer, private = work.rules.commands.in_thread(work.tx, work.session, row)
             _add_notice(work, row, answer, private=private)
-            inbox.replace_data(work.tx, row.id, {"word": row.data["word"]})
             successor = _open_successor(work, row, partial) if row.data["word"] == "new" else None
     return successor
 
@@ -226,14 +225,20 @@ def _content(rules: EngineRules, row: InboxRow, people: dict[str, Person | None]
     """Return the content of an entry: the author's own words, and apart from them everything else."""
     me = rules.workspace.bot_user
     names = {user: person.name for user, person in people.items() if person is not None}
-    text, named = with_ids(row.text, names, me)
+    said, quotes = without_quotes(row.text)
+    text, named = with_ids(said, names, me)
+    quoted = []
+    for quote in quotes:
+        shown, also_named = with_ids(quote, names, "")
+        quoted.append({"text": shown})
+        named |= also_named
     name = row.data.get("name") or names.get(row.user, row.user)
     content: dict[str, Any] = {"text": text, "user": row.user, "name": name, "ts": row.ts}
     if by := "hermes" if row.user == me else "bot" if row.data.get("bot") else None:
         content["by"] = by
     notes = [NOTES[change]] if (change := row.data.get("change")) in NOTES else []
     notes += [f"cut: the message had {cut} characters"] if (cut := row.data.get("cut")) else []
-    beside = {"notes": notes, "names": named, "files": row.data.get("files"), "quoted": row.data.get("quoted")}
+    beside = {"notes": notes, "names": named, "files": row.data.get("files"), "quoted": quoted}
     content |= {key: value for key, value in beside.items() if value}
     late = newest is not None and row.kind == "message" and float(row.ts) < float(newest)
     return {**content, "late": True} if late else content

@@ -42,7 +42,7 @@ class ApprovalClicks:
         """Open a view that shows an approval in full, or tell the person why not."""
         team, people, text_key = self._workspace.team, self._workspace.people, None
         card = await self._db.read(read_card, click.value, team, people, click.user)
-        if card is None:
+        if card is None or card.approval.thread.channel != click.thread.channel:
             text_key = "approval.unknown"
         else:
             try:
@@ -174,6 +174,8 @@ def _count(
     tx: Tx, workspace: Workspace, rule: ApprovalRule, found: Approval, user: str, button: CardButton
 ) -> ClickResult:
     vote, now = VOTES.get(button, button), workspace.now()
+    if button == "approve" and _has_unknown_voter(tx, workspace, found):
+        return ClickResult("approval.voters_unknown")
     approvals.vote(tx, found.id, user, vote, now)
     votes = approvals.votes_of(tx, found.id)
     _journal(tx, found, user, "vote", button, now)
@@ -187,6 +189,11 @@ def _count(
         return ClickResult("approval.counted", found.session)
     settle(tx, found, verdict, tuple(u for u, v in votes if v == vote), now)
     return ClickResult(None, found.session)
+
+
+def _has_unknown_voter(tx: Tx, workspace: Workspace, found: Approval) -> bool:
+    """Return True if Slack did not say whether somebody who approved earlier still may."""
+    return any(workspace.approver_refusal(tx, voter) == "access.unknown" for voter in found.votes)
 
 
 def _countable(tx: Tx, workspace: Workspace, found: Approval, voters: list[str]) -> list[str]:

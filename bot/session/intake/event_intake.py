@@ -177,6 +177,8 @@ def _store_change(tx: Tx, current: Session | None, incoming: Incoming, workspace
         return NOTHING
     row, state, turn = found
     deleted = incoming.kind == "delete"
+    if not deleted and incoming.user != row.user:
+        return NOTHING  # only its author changes what a message says
     if row.kind == "command" and not deleted:
         return _edit_command(tx, current, row, incoming, workspace) if state == "waiting" else NOTHING
     if row.data.get("new") and (command := parse_command(incoming.text, workspace.bot_user)):

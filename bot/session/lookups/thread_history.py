@@ -45,8 +45,10 @@ def store_history(tx: Tx, session: Session, posted: tuple[Posted, ...] | None, b
         gap = f"({left_out} messages of this thread between the first and the next one are not shown here.)"
         _add_note(tx, session, float(kept[1].ts), gap, now)
     for message in kept:
-        data: dict[str, Any] = {"name": "Hermes"} if message.ours else {"bot": True} if message.bot else {}
-        user = message.user or bot_user
+        # A message that Slack attributes to nobody is an app's.
+        by_app: dict[str, Any] = {"bot": True} if message.bot or not message.user else {}
+        data = {"name": "Hermes"} if message.ours else by_app
+        user = bot_user if message.ours else message.user or "unknown"
         inbox.put_internal(tx, session, "context", "", data, now, user=user, text=message.text, ts=message.ts)
 
 

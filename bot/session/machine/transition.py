@@ -242,7 +242,7 @@ def rest_phase(session: Session) -> Phase:
 def _plan_calls(session: Session, event: events.Replied) -> Change:
     """Plan the calls of a reply: run, ask for approval, or refuse each."""
     listed = [
-        {"id": c.id, "name": c.review.name, "arguments": c.review.arguments, "raw": c.review.raw_arguments}
+        {"id": c.id, "name": c.review.name, "arguments": c.review.arguments, "raw": c.review.raw_hash}
         for c in event.calls
     ]
     effects: list[do.Effect] = [do.Append("assistant", {"text": event.text, "calls": listed})]

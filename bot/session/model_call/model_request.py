@@ -1,9 +1,11 @@
 """One request to the model: read the history, keep it within the budget, send it, review the reply's tool calls."""
 
+import asyncio
 import logging
 import secrets
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from bot.memory import recall
@@ -21,7 +23,7 @@ from storage.records import Entry, Memory, Person, Place, Session, Turn
 from storage.retention import REMOVED
 from tools.call_outcome import is_failure
 from tools.lenient_json import is_valid_json
-from tools.proposed_call_checks import review
+from tools.proposed_call_checks import ReviewedCall, precheck, precheck_of, raw_hash, review
 from tools.tool_context import ModelCall
 from tools.tool_policy import REQUESTER
 
@@ -62,6 +64,10 @@ def read_rest_of_request(tx: Tx, state: Session, turn: Turn, workspace: Workspac
     place = people.place(tx, team, state.thread.channel, workspace.now())
     memories = recall.again(tx, person, place, turn.memories) if turn.memories else ()
     entries = transcripts.read(tx, state.id, context["summary_seq"])
+    calls = [call for call, of in prompt_builder.private_calls(entries).items() if of == turn.number]
+    if calls:  # since they ran, others may have come to read this conversation
+        may_be_read = partial(recall.may_be_read, tx, person, place)
+        entries = prompt_builder.without_unreadable(entries, calls, may_be_read)
     return RequestData(state, context, entries, turn, person, place, memories, ledger.unknown_hashes(tx, state.id))
 
 
@@ -113,6 +119,7 @@ async def _send(services: Services, data: RequestData, action: AskModel, sink: R
     excluded = await _excluded_approvers(services, reply.calls)
     requester, unknown = data.turn.requester, data.unknown_calls
     reviewed = review(services.registry, services.policy, reply.calls, requester, unknown, excluded, offered)
+    reviewed = await _prechecked(services, data, reviewed)
     for call in reviewed:
         services.metrics.arguments("invalid" if call.invalid else "repaired" if call.repaired else "valid")
     return Replied(turn, step, reply.text, tuple(Proposed(f"c_{secrets.token_hex(8)}", r) for r in reviewed))
@@ -123,6 +130,19 @@ async def _excluded_approvers(services: Services, calls: tuple[ModelCall, ...]) 
     rules = [services.policy.rule_for(call.name) for call in calls]
     named = {user for rule in rules for user in rule.approvers if user != REQUESTER}
     return await services.lookup.excluded(named) if named else frozenset()
+
+
+async def _prechecked(
+    services: Services, data: RequestData, calls: tuple[ReviewedCall, ...]
+) -> tuple[ReviewedCall, ...]:
+    """Return the calls, those refused that would ask people and certainly cannot succeed. Takes about 3 s at most."""
+    if not any(precheck_of(services.registry, call) for call in calls):
+        return calls
+    session, turn = data.session, data.turn
+    direct, channel = session.kind == "im", session.thread.channel
+    caller = await services.db.read(services.workspace.caller, turn.requester, channel, direct=direct)
+    context = services.tool_context(caller, session.thread, turn.number, source_ts=turn.source_ts, key="")
+    return tuple(await asyncio.gather(*(precheck(services.registry, call, context) for call in calls)))
 
 
 def _messages(system: str, data: RequestData) -> list[dict[str, Any]]:
@@ -186,5 +206,5 @@ def _repeats_failure(data: RequestData, calls: tuple[ModelCall, ...]) -> bool:
                     arguments = call.get("raw") or prompt_builder.canonical_json(call["arguments"])
                     failures[call["name"], arguments, result] += 1
     repeated = {(name, text) for (name, text, _), n in failures.items() if n >= SAME_FAILURES - 1}
-    forms = [(c.name, text) for c in calls for text in (c.arguments, prompt_builder.canonical_arguments(c.arguments))]
-    return any(form in repeated for form in forms)
+    forms = (raw_hash, prompt_builder.canonical_arguments)
+    return any((call.name, form(call.arguments)) in repeated for call in calls for form in forms)

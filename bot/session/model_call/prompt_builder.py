@@ -6,7 +6,8 @@ fields, entries verbatim, and the newest message, which ends with the turn line.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +16,7 @@ from bot.session.model_call.message_lines import FORMAT, message_line
 from bot.session.slack_workspace import local_time
 from storage.records import PRIVATE_TOOLS, Entry, Memory, Person, Place
 from tools.call_outcome import ok
-from tools.prompt_json import compact_line
+from tools.prompt_json import compact_line, spaced_line, without_control_tokens
 
 Message = dict[str, Any]
 WITHHELD = ok("This was about one person's own memories, and only their request then could read it.")
@@ -23,8 +24,9 @@ WORDS_REMOVED = (
     "Older messages of this conversation were removed from what Hermes stores, because nobody wrote here for a long "
     "time. Slack may still have them: read_thread reads the thread."
 )
+_MEMORY_ID = re.compile(r'\\?"id\\?": \\?"(\w{4})')  # in a result of a memory tool, also in one that is cut
 SHORTENED_TO = 400  # characters that are kept of an old tool result once the history was compacted
-VERSION = "2"
+VERSION = "3"
 
 SYSTEM = """\
 You are Hermes, an assistant that works for people in Slack. You answer in one thread; what you write is posted there.
@@ -78,7 +80,7 @@ def _days(memory: Memory, clock: datetime) -> dict[str, str]:
     return found
 
 
-def conversation_lines(summary: dict[str, Any], facts: dict[str, str], *, removed: bool = False) -> list[str]:
+def conversation_lines(summary: dict[str, Any], facts: Mapping[str, Any], *, removed: bool = False) -> list[str]:
     """Return the lines on the earlier conversation: its summary and its fields. They begin the first user message.
 
     `removed`: retention has removed older words.
@@ -121,12 +123,12 @@ def build_messages(
 
 def without_private(entries: Sequence[Entry], turn: int | None = None) -> list[Entry]:
     """Return entries without the arguments and results of memory tools, except those of `turn`."""
-    calls = _private_calls(entries)
+    calls = private_calls(entries)
     hidden = {call for call, of in calls.items() if of != turn}
     return [_without(entry, hidden, calls) for entry in entries]
 
 
-def _private_calls(entries: Sequence[Entry]) -> dict[str, int]:
+def private_calls(entries: Sequence[Entry]) -> dict[str, int]:
     """Return the calls of memory tools, and of the later reports of their outcomes, each with the turn that asked."""
     found: dict[str, int] = {}
     for entry in entries:
@@ -136,6 +138,20 @@ def _private_calls(entries: Sequence[Entry]) -> dict[str, int]:
             elif call["name"] == "approval_result" and (asked := call["arguments"].get("call")) in found:
                 found[call["id"]] = found[asked]
     return found
+
+
+def without_unreadable(
+    entries: Sequence[Entry], calls: Collection[str], may_be_read: Callable[[list[str]], bool]
+) -> list[Entry]:
+    """Return the entries without the results of these calls that show memories which may not be read here."""
+
+    def shown(entry: Entry) -> Entry:
+        if entry.role != "tool" or entry.content["call"] not in calls:
+            return entry
+        ids = _MEMORY_ID.findall(entry.content["text"])
+        return replace(entry, content={**entry.content, "text": ""}) if ids and not may_be_read(ids) else entry
+
+    return [shown(entry) for entry in entries]
 
 
 def _without(entry: Entry, hidden: set[str], private: Mapping[str, int]) -> Entry:
@@ -173,7 +189,7 @@ def _message(entry: Entry, shed: int, *, direct: bool) -> Message:
     content = entry.content
     match entry.role:
         case "assistant":
-            message: Message = {"role": "assistant", "content": content["text"]}
+            message: Message = {"role": "assistant", "content": without_control_tokens(content["text"])}
             if content["calls"]:
                 message["tool_calls"] = [_call(c) for c in content["calls"]]
             return message
@@ -200,5 +216,5 @@ def canonical_arguments(text: str) -> str:
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
-    arguments = json.dumps(call["arguments"], ensure_ascii=False)
+    arguments = spaced_line(call["arguments"])
     return {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": arguments}}

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.ports import ModelError, ModelRequest
 from bot.session.engine_services import Services
-from bot.session.model_call.message_lines import author_key, entry_line
+from bot.session.model_call.message_lines import entry_line, is_said_by
 from bot.session.model_call.prompt_builder import public_entries
 from storage import sessions, transcripts, turns
 from storage.database import StorageError, Tx
@@ -80,11 +80,13 @@ def merged(current: Fields, found: Any, wanted: Mapping[str, str], entries: Sequ
             continue  # a person's value is not replaced by one from a tool or the model
         seq = source.seq if source is not None else None
         result[name] = {"value": value.strip()[:MAX_VALUE], "entry": seq, "said": said}
+        if said:
+            result[name]["by"] = requester
     return result
 
 
 def _own_words(entry: Entry, requester: str) -> str:
-    own = entry.role == "user" and author_key(entry.content) == "from" and entry.content["user"] == requester
+    own = entry.role == "user" and is_said_by(requester, entry.content)
     return str(entry.content["text"]) if own else ""
 
 
@@ -92,6 +94,7 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) else int(value) if isinstance(value, str) and value.isdigit() else -1
 
 
-def said_values(fields: Fields | None) -> dict[str, str]:
-    """Return the values that the model reads: only those that a person said to Hermes."""
-    return {name: item["value"] for name, item in (fields or {}).items() if item["said"]}
+def said_values(fields: Fields | None) -> dict[str, dict[str, str]]:
+    """Return the values that the model reads, only those that a person said to Hermes, each with this person's id."""
+    shown = ("value", "by")  # in fields of an earlier version it is not known who said them
+    return {n: {key: item[key] for key in shown if key in item} for n, item in (fields or {}).items() if item["said"]}

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from bot.ports import Reply, ReplySpec, SessionStatus, TaskStatus
 from bot.session.engine_services import Services
 from bot.session.machine.transition import at_rest
 from bot.session.people_cache import PeopleCache
-from bot.session.replies.notices import is_refused_for_good, report_refusal
+from bot.session.replies.notices import give_up, is_refused_for_good
 from bot.texts import say
 from storage import deliveries, inbox
 from storage.database import Tx
@@ -36,8 +36,9 @@ class OpenReply:
 class TurnReply:
     """The replies of one session, in order: the next one opens when the last one is delivered."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, deliver_notices: Callable[[], None]) -> None:
         self._services = services
+        self._deliver_notices = deliver_notices
         self._current = OpenReply()
         self._previous: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
@@ -138,9 +139,8 @@ class TurnReply:
             if error.code != "stopped_by_user":  # Slack shows that it was stopped; nothing is left to deliver
                 log.warning("reply delivery failed", extra={"session": session.id, "reason": error.code})
                 if is_refused_for_good(error):
-                    services.db.write_soon(deliveries.settle, key, DeliveryState.FAILED, services.now(), error.code)
-                    services.metrics.delivery(DeliveryState.FAILED)
-                    await report_refusal(services, session.thread, session.requester)
+                    if await give_up(services, session.id, key, error):
+                        self._deliver_notices()
                     return
                 services.db.write_soon(deliveries.record_failed_attempt, key, services.now(), error.code)
                 services.metrics.delivery("tried")

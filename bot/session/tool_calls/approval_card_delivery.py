@@ -34,6 +34,8 @@ def _card(tx: Tx, approval: Approval, people: PeopleCache, locale: str) -> Appro
     notes = [say("approval.repaired", locale)] if call.repaired else []
     if approval.kind == "approval" and call.arguments_hash in ledger.unknown_hashes(tx, approval.session):
         notes.append(say("approval.equal_unknown", locale))
+    if approval.kind == "approval" and approvals.has_equal_open(tx, approval):
+        notes.append(say("approval.equal_open", locale))
     found = {user: people.person(tx, team, user) for user in ids_in(approval.arguments) if user[0] in "UW"}
     names = {user: person.name for user, person in found.items() if person is not None}
     return ApprovalCard(approval, call.effect, names, "\n".join(notes), locale)

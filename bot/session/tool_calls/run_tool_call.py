@@ -12,7 +12,7 @@ from bot.session.engine_services import Services
 from bot.session.machine.effects import RunTool
 from bot.session.machine.events import ToolFinished
 from bot.session.slack_workspace import Workspace
-from storage import deliveries, ledger, transcripts, turns
+from storage import approvals, deliveries, ledger, transcripts, turns
 from storage.database import StorageError, Tx
 from storage.records import PRIVATE_TOOLS, CallState, Delivery, DeliveryState, Person, Place, Session, ToolCall, Turn
 from tools.backoff import first_completed
@@ -20,9 +20,11 @@ from tools.call_outcome import UNKNOWN, CallOutcome, failed
 from tools.proposed_call_checks import TOOL_CHANGED, is_changed, refusal_before_run
 from tools.tool_context import Clock, ToolContext
 from tools.tool_definition import Tool
+from tools.tool_policy import Policy, tally
 
 log = logging.getLogger(__name__)
 ShowProgress = Callable[[str, TaskStatus, str | None], None]
+NO_LONGER_PERMITTED = "The rule for this tool has changed, and the approvals no longer suffice. The call was not made."
 CONNECT_TRIES = 5  # each takes as long as a turn waits for the first connection to a server
 
 
@@ -36,16 +38,30 @@ class PreparedCall:
     place: Place
     turn: Turn | None
     said: tuple[str, ...] = ()  # by the requester, in the turn
+    permitted: bool = True  # False: who approved it may not, or not alone, under today's rule
 
 
-def prepare_call(tx: Tx, call: str, session: Session, workspace: Workspace) -> PreparedCall:
+def prepare_call(tx: Tx, call: str, session: Session, workspace: Workspace, policy: Policy) -> PreparedCall:
     """Read what an attempt of this call needs."""
     row = ledger.get(tx, call)
     direct = session.kind == "im"
     person, place = workspace.caller(tx, row.requester, session.thread.channel, direct=direct)
     private = row.name in PRIVATE_TOOLS
     said = transcripts.said(tx, session.id, row.turn, row.requester) if private else ()
-    return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn), said)
+    asked = row.decision == "ask" or row.attempt > 1
+    permitted = not asked or _is_permitted(tx, row, session.thread.team, policy)
+    return PreparedCall(row, session, person, place, turns.get(tx, session.id, row.turn), said, permitted)
+
+
+def _is_permitted(tx: Tx, call: ToolCall, team: str, policy: Policy) -> bool:
+    """Return True if those who approved a call, or chose to run it again, are enough under the current rule."""
+    found = approvals.permission_of_call(tx, call.id, team)
+    if found is None:
+        return True  # a read-only call of an earlier process, started again
+    rule = policy.current(found.rule, call.name, call.requester)
+    if found.kind == "unknown":
+        rule = replace(rule, quorum=1)
+    return tally(rule, call.requester, found.decided_by) == "approved"
 
 
 async def run_tool_call(
@@ -59,6 +75,8 @@ async def run_tool_call(
     started = services.now()
     tool = await _find_tool(services, prepared.call.name, cancel)
     refusal = refusal_before_run(services.registry, services.policy, prepared.call)
+    if refusal is None and not prepared.permitted:
+        refusal = failed("denied_by_policy", NO_LONGER_PERMITTED, suggestion="Call it again to ask again.")
     is_gone = tool is None and not services.missing()
     if is_gone or is_changed(services.registry, prepared.call):
         return ToolFinished(action.call, action.attempt, changed_outcome(prepared.call, refusal or ""))
@@ -84,18 +102,12 @@ async def run_tool_call(
 
 
 def _tool_context(services: Services, prepared: PreparedCall, *, confirm: bool) -> ToolContext:
-    return ToolContext(
-        person=prepared.person,
-        place=prepared.place,
-        thread=prepared.session.thread,
+    return services.tool_context(
+        (prepared.person, prepared.place),
+        prepared.session.thread,
+        prepared.call.turn,
         source_ts=prepared.turn.source_ts if prepared.turn else "",
-        turn=prepared.call.turn,
         key=prepared.call.key,
-        chat=services.chat,
-        names=services.lookup.names,
-        db=services.db,
-        now=services.now,
-        files_root=services.files_root,
         said=prepared.said,
         tell=partial(_tell, prepared.session, prepared.call, services.now),
         confirm=confirm,

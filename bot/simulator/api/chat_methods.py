@@ -76,7 +76,10 @@ def with_block_ids(blocks: list[Json]) -> list[Json]:
 
 
 def post_message(slack: SimulatedSlack, args: Arguments) -> Json:
-    """Post in a channel or a thread."""
+    """Post in a channel, in a thread, or in the DM with a person, whose id is then given as the channel."""
+    person = slack.workspace.people.get(args.text("channel"))
+    if person is not None and person.bot_id is None and not person.deleted:
+        args["channel"] = slack.workspace.dm(person.id).id
     channel = writable_channel(slack, args)
     check_custom_author(slack, args)
     content = read_content(args)

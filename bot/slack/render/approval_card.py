@@ -81,7 +81,7 @@ def name_blocks(card: ApprovalCard) -> list[Block]:
     if approval.tool in PRIVATE_TOOLS:
         return []
     lines = [id_line(one, card) for one in ids_in(approval.arguments)]
-    if words := mixed_words(as_shown(approval.arguments)):
+    if words := mixed_words(as_shown(approval.arguments).replace("\\n", "\n")):
         shown = escape(", ".join(shorten(word, 60) for word in words[:10]))
         lines.append(say("card.mixed_words", card.locale, words=shown))
     return [context("\n".join(lines[at : at + 10])) for at in range(0, len(lines), 10)]

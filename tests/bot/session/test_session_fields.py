@@ -21,8 +21,8 @@ def test_a_value_that_a_person_said_is_used() -> None:
     fields = merged(
         {}, {"order_id": {"value": "A-17", "entry": 3}}, WANTED, [said(3, "my order is a-17, please")], "U0ANA"
     )
-    assert fields == {"order_id": {"value": "A-17", "entry": 3, "said": True}}
-    assert said_values(fields) == {"order_id": "A-17"}
+    assert fields == {"order_id": {"value": "A-17", "entry": 3, "said": True, "by": "U0ANA"}}
+    assert said_values(fields) == {"order_id": {"value": "A-17", "by": "U0ANA"}}
 
 
 def test_a_value_from_a_tool_is_stored_but_not_used() -> None:
@@ -46,7 +46,7 @@ def test_a_persons_value_is_replaced_only_by_a_persons_value() -> None:
     known = {"order_id": {"value": "A-17", "entry": 3, "said": True}}
     assert merged(known, {"order_id": {"value": "B-2", "entry": 4}}, WANTED, [result(4, "B-2")], "U0ANA") == known
     newer = merged(known, {"order_id": {"value": "B-2", "entry": 5}}, WANTED, [said(5, "sorry, it is B-2")], "U0ANA")
-    assert said_values(newer) == {"order_id": "B-2"}
+    assert said_values(newer) == {"order_id": {"value": "B-2", "by": "U0ANA"}}
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))

@@ -17,6 +17,15 @@ async def test_the_bot_posts_only_in_its_channels(client: AsyncWebClient, channe
     await refused(client.chat_postMessage(channel=channel, text="hi"), error)
 
 
+async def test_a_post_to_a_person_goes_to_their_dm(sim: Simulator, client: AsyncWebClient) -> None:
+    posted = await client.chat_postMessage(channel="U0ANA", text="hi")
+    assert posted["channel"] == "D0ANA"
+    assert [m.text for m in sim.messages("D0ANA")] == ["hi"]
+    for nobody in ("U0NOBODY", "U0OTHERBOT"):
+        await refused(client.chat_postMessage(channel=nobody, text="hi"), "channel_not_found")
+    await refused(client.conversations_history(channel="U0ANA"), "channel_not_found")
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [

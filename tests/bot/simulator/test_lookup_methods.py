@@ -87,6 +87,16 @@ async def test_channel_objects_have_their_type(client: AsyncWebClient) -> None:
     assert members["members"] == ["U0ANA", "U0BEN", "U0HERMES"]
 
 
+async def test_a_public_channel_says_whether_the_bot_is_a_member(sim: Simulator, client: AsyncWebClient) -> None:
+    async def looked_up(channel: str) -> tuple[bool, bool]:
+        found = (await client.conversations_info(channel=channel))["channel"]
+        return found["is_member"], found["is_archived"]
+
+    assert (await looked_up("C0GENERAL"), await looked_up("C0QUIET")) == ((True, False), (False, False))
+    sim.workspace.channels["C0GENERAL"].is_archived = True
+    assert await looked_up("C0GENERAL") == (False, True)
+
+
 async def test_user_objects_have_their_type(client: AsyncWebClient) -> None:
     cho = (await client.users_info(user="U0CHO", include_locale=True))["user"]
     assert (cho["locale"], cho["tz"], cho["tz_offset"], cho["real_name"]) == (

@@ -225,7 +225,8 @@ def test_ids_have_their_names_beside_them_and_notify_nobody() -> None:
 def test_words_that_mix_alphabets_are_told() -> None:
     card = ApprovalCard(replace(OPEN, arguments={"to": "p\u0430ypal", "text": "Привет, hello"}), "write")
     assert say("card.mixed_words", "en", words="p\\\\u{430}ypal") in words(card_blocks(card))
-    assert "⚠" not in words(card_blocks(ApprovalCard(replace(OPEN, arguments={"to": "Привет, hello"}), "write")))
+    for plain in ("Привет, hello", "Hello,\nПривет"):
+        assert "⚠" not in words(card_blocks(ApprovalCard(replace(OPEN, arguments={"to": plain}), "write")))
 
 
 @given(st.lists(st.from_regex(r"[UWCG]0[A-Z0-9]{3,20}", fullmatch=True), max_size=80), st.text(min_size=1))

@@ -8,7 +8,7 @@ import pytest
 from bot.ports import ApprovalCard
 from bot.simulator.server import Simulator
 from bot.slack.rate_limited_client import Identity
-from bot.slack.slack_chat import SlackChat
+from bot.slack.slack_chat import SlackChat, place_of
 from storage.records import Approval, ApprovalRule, Place, Thread
 from tests.bot.slack.slack_setup import SlackThread
 from tools.tool_context import ChatError
@@ -168,6 +168,15 @@ async def test_places_are_read_with_their_kind(chat: SlackChat) -> None:
     kinds = {c: (await chat.place("T0SIM", c)).kind for c in ("C0GENERAL", "G0PRIVATE", "G0TRIO", "D0ANA")}
     assert kinds == {"C0GENERAL": "public", "G0PRIVATE": "private", "G0TRIO": "mpim", "D0ANA": "im"}
     assert await chat.place("T0SIM", "C0SHARED") == Place("T0SIM", "C0SHARED", "public", shared=True)
+    quiet = await chat.place("T0SIM", "C0QUIET")
+    assert (quiet.name, quiet.may_post, quiet.archived) == ("quiet", False, False)
+
+
+def test_hermes_may_post_unless_slack_says_that_it_is_no_member() -> None:
+    outside = {"is_channel": True, "is_member": False}
+    assert not place_of(outside, "T", "C", "chat:write").may_post
+    assert place_of(outside, "T", "C", "chat:write,chat:write.public").may_post
+    assert place_of({"is_channel": True}, "T", "C").may_post
 
 
 async def test_a_lookup_survives_a_server_error(slack: SlackThread) -> None:

@@ -63,7 +63,7 @@ async def test_a_message_goes_to_the_channel_root_with_the_key_of_the_call(chat:
 
 @pytest.mark.parametrize(
     ("channel", "code"),
-    [("general", "bad_channel"), ("D1ABC", "bad_channel"), ("C3", "forbidden"), ("C999", "channel_not_found")],
+    [("general", "bad_channel"), ("D1ABC", "bad_channel"), ("C3", "channel_not_found"), ("C999", "channel_not_found")],
 )
 async def test_where_hermes_may_not_post_nothing_is_posted(chat: FakeChat, channel: str, code: str) -> None:
     with pytest.raises(ToolError) as caught:
@@ -86,6 +86,15 @@ async def test_a_channel_without_hermes_is_explained(chat: FakeChat) -> None:
     chat.fail["post"] = ChatError("not_in_channel")
     with pytest.raises(ToolError, match="invite"):
         await post_message.run(context_for(chat=chat), {"channel": "C2", "text": "hello"})
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [("not_in_channel", "Hermes is not in that channel"), ("thread_not_found", "does not exist")]
+)
+async def test_why_a_thread_cannot_be_read_is_explained(chat: FakeChat, code: str, words: str) -> None:
+    chat.fail["read_thread"] = ChatError(code)
+    with pytest.raises(ToolError, match=words):
+        await read_thread.run(context_for(chat=chat), {})
 
 
 async def test_a_post_that_may_have_arrived_is_unknown_and_one_that_did_not_has_failed(chat: FakeChat) -> None:

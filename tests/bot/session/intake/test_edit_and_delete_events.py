@@ -101,7 +101,7 @@ async def test_a_change_of_what_was_only_said_leaves_a_note_even_in_its_turn(int
     def story(intake: Intake) -> None:
         intake.open(replace(REPLY, user=BEN))
         intake.take()
-        intake.store(replace(change, ts=REPLY.ts, user="UMODERATOR"))
+        intake.store(replace(change, ts=REPLY.ts, user="UMODERATOR" if change is DELETE else BEN))
         assert (newest(intake)["kind"], newest(intake)["user"], newest(intake)["addressed"]) == ("context", BEN, False)
 
     await intake(story)

@@ -76,9 +76,9 @@ def test_no_more_than_five_approvals_are_open_in_a_session() -> None:
 
 def test_the_transcript_has_each_call_as_it_was_reviewed() -> None:
     proposed = call("a")
-    proposed = replace(proposed, review=replace(proposed.review, arguments={"n": 1}, raw_arguments="{n: 1"))
+    proposed = replace(proposed, review=replace(proposed.review, arguments={"n": 1}, raw_hash="ab12"))
     _, effects = transition(asked(FRESH), Replied(1, 1, "Let me see", (proposed,)))
-    written = {"id": "a", "name": "tool", "arguments": {"n": 1}, "raw": "{n: 1"}
+    written = {"id": "a", "name": "tool", "arguments": {"n": 1}, "raw": "ab12"}
     assert effects[0] == Append("assistant", {"text": "Let me see", "calls": [written]})
 
 

@@ -48,3 +48,10 @@ def test_wide_digits_and_invisible_characters_hide_nothing() -> None:
 @given(st.text(max_size=400))
 def test_any_text_is_classified_without_an_error(text: str) -> None:
     assert sensitive_kind(text) in {None, "secret", "identity", "payment"}
+
+
+@pytest.mark.parametrize(
+    "number", ["4111 1111 1111 1111", "5555555555554444", "5555-5555-5555-4444", "378282246310005"]
+)
+def test_test_cards_of_few_different_digits_are_payment_data(number: str) -> None:
+    assert sensitive_kind(f"my card is {number}") is not None

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +163,16 @@ async def open_threads(sim: RemoteSimulator) -> list[str]:
     """Ask Hermes in THREADS threads, one after the other; return their roots."""
     roots = []
     for _ in range(THREADS):
-        roots.append(await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?"))
-        await asyncio.sleep(0.05)
-    await asyncio.sleep(3)  # until they are answered
+        root = await sim.do("say", user=ANA, channel=CHANNEL, text="@hermes what time is it?")
+        await sim.wait_for(partial(is_answered, sim, root))
+        roots.append(root)
     return roots
+
+
+async def is_answered(sim: RemoteSimulator, root: str) -> bool:
+    """Return True if a thread has a complete answer."""
+    messages = await sim.do("thread", channel=CHANNEL, ts=root)
+    return any(m["is_bot"] and m["text"] and m["streaming_state"] != "in_progress" for m in messages)
 
 
 async def acknowledgements(folder: str, rate: int, *, remove: bool) -> tuple[dict[str, float], dict[str, Any]]:

@@ -67,8 +67,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON. Raise ArgumentsError for a name that is given twice: it is unclear what is meant."""
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ArgumentsError(f"`{brief(twice, 40)}` is given twice; send each name once")
     return value
 

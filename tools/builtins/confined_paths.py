@@ -68,7 +68,8 @@ def refuse_misleading(root: Path, names: tuple[str, ...]) -> None:
             raise ToolError(
                 "misleading_path", f"{shown} has characters that do not show.", suggestion="Leave them out."
             )
-        if twin := next((one for one in siblings if skeleton(one) == skeleton(name)), None):
+        looks = skeleton(name)
+        if twin := next((one for one in siblings if skeleton(one) == looks), None):
             raise ToolError(
                 "misleading_path",
                 f"{shown} looks like {quoted(twin)}, which exists.",

@@ -7,17 +7,16 @@ from sqlalchemy import bindparam, insert, select, update
 
 from storage.database import Tx
 from storage.records import Delivery, DeliveryState, Thread
+from storage.sqlite import constant
 from storage.tables import deliveries
 
 CUT = 80  # characters: what every list shows of a long memory
-UNFINISHED = (DeliveryState.PENDING, DeliveryState.SENDING)
+IS_UNFINISHED = deliveries.c.state.in_([constant(s.value) for s in (DeliveryState.PENDING, DeliveryState.SENDING)])
 # Columns with the same name and value as the field of a Delivery.
 _SAME = ("session", "turn", "kind", "part", "content", "ts", "attempts", "created")
 _ADD = insert(deliveries)
 _SELECT_UNFINISHED = (
-    select(deliveries)
-    .where(deliveries.c.session == bindparam("of"), deliveries.c.state.in_(UNFINISHED))
-    .order_by(deliveries.c.id)
+    select(deliveries).where(deliveries.c.session == bindparam("of"), IS_UNFINISHED).order_by(deliveries.c.id)
 )
 _RECORD_TS = (
     update(deliveries)
@@ -36,7 +35,7 @@ _COMPLETE_ANSWER = (
 )
 _SETTLE = (
     update(deliveries)
-    .where(deliveries.c.key == bindparam("key_"), deliveries.c.state.in_(UNFINISHED))
+    .where(deliveries.c.key == bindparam("key_"), IS_UNFINISHED)
     .values(
         state=bindparam("to"),
         content={},
@@ -97,7 +96,7 @@ def claim(tx: Tx, key: str, now: float) -> bool:
 def record_failed_attempt(tx: Tx, key: str, now: float, error: str) -> None:
     """Record a failed attempt to send; the delivery stays unfinished."""
     values = {"attempts": deliveries.c.attempts + 1, "error": error, "updated": now}
-    tx.execute(update(deliveries).where(deliveries.c.key == key, deliveries.c.state.in_(UNFINISHED)).values(**values))
+    tx.execute(update(deliveries).where(deliveries.c.key == key, IS_UNFINISHED).values(**values))
 
 
 def unfinished(tx: Tx, session: str, team: str) -> list[tuple[str, Delivery]]:
@@ -114,7 +113,7 @@ def recorded_ts(tx: Tx, channel: str, root: str) -> set[str]:
 def withdraw_private(tx: Tx, user: str, content: str) -> None:
     """Drop the unfinished messages that only this person would see and that contain the text, complete or cut."""
     query = select(deliveries.c.key, deliveries.c.content, deliveries.c.updated)
-    for row in tx.execute(query.where(deliveries.c.state.in_(UNFINISHED), deliveries.c.kind == "whisper")).all():
+    for row in tx.execute(query.where(IS_UNFINISHED, deliveries.c.kind == "whisper")).all():
         if row.content.get("user") == user and content[:CUT] in row.content.get("text", ""):
             settle(tx, row.key, DeliveryState.REPLACED, row.updated)
 
@@ -122,7 +121,7 @@ def withdraw_private(tx: Tx, user: str, content: str) -> None:
 def redact_answers(tx: Tx, session: str, of_turns: Sequence[int], redact: Callable[[str], str]) -> int:
     """Redact the unfinished answers of these turns. Return how many changed."""
     query = select(deliveries.c.id, deliveries.c.content).where(
-        deliveries.c.session == session, deliveries.c.turn.in_(of_turns), deliveries.c.state.in_(UNFINISHED)
+        deliveries.c.session == session, deliveries.c.turn.in_(of_turns), IS_UNFINISHED
     )
     rows = [r for r in tx.execute(query.where(deliveries.c.kind == "answer")).all() if r.content.get("text")]
     changed = [

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, Select, bindparam, func, literal, select
+from sqlalchemy import BindParameter, Select, bindparam, func, select
 
 from storage.database import Tx
+from storage.sqlite import constant
 from storage.tables import approvals, attempts, entries, inbox, sessions, tool_calls, turns, votes
 
 Row = dict[str, Any]
@@ -29,7 +30,7 @@ _ENTRIES = select(entries).where(entries.c.session.in_(_IDS)).order_by(entries.c
 _TURNS = select(turns.c.session, turns.c.number, turns.c.requester).where(turns.c.session.in_(_IDS))
 _WAITING = (
     select(inbox)
-    .where(inbox.c.session.in_(_IDS), inbox.c.state == literal("waiting", literal_execute=True))
+    .where(inbox.c.session.in_(_IDS), inbox.c.state == constant("waiting"))
     .where(inbox.c.kind.in_(("message", "context")))
     .order_by(inbox.c.session, inbox.c.ts, inbox.c.id)
 )

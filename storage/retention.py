@@ -22,7 +22,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    literal,
     not_,
     null,
     or_,
@@ -33,7 +32,9 @@ from sqlalchemy import (
 from storage import sqlite
 from storage.approvals import CARD_IS_OUTDATED
 from storage.database import ERASE_AT_ONCE_BYTES, Tx
-from storage.records import CallState, DeliveryState, Phase
+from storage.deliveries import IS_UNFINISHED
+from storage.records import CallState, Phase
+from storage.sessions import STARTS_WORK
 from storage.tables import (
     approvals,
     attempts,
@@ -64,11 +65,6 @@ class Removed:
     rest: Sequence[str]
 
 
-def _constant(value: str) -> ColumnElement[str]:
-    """Return a constant for the text of a statement: with a bound value, SQLite does not use a partial index."""
-    return literal(value, literal_execute=True)
-
-
 # --- which sessions
 
 _BEFORE: BindParameter[float] = bindparam("before")
@@ -83,18 +79,13 @@ _PAGE = (
     .limit(_LIMIT)
 )
 _CALL_OPEN = tool_calls.c.state.in_((CallState.AWAITING_APPROVAL, CallState.RUNNING, CallState.UNKNOWN))
-_UNFINISHED = or_(*(deliveries.c.state == _constant(s) for s in (DeliveryState.PENDING, DeliveryState.SENDING)))
-_WAITING = and_(inbox.c.session == sessions.c.id, inbox.c.state == _constant("waiting"))
-# Other waiting rows start no turn, as in `sessions.unfinished`: people wrote them to each other after the last answer.
-_STARTS_WORK = or_(
-    and_(inbox.c.addressed, sessions.c.closed.is_(False)), inbox.c.kind.in_(("stop", "verdict", "command"))
-)
+_WAITING = and_(inbox.c.session == sessions.c.id, inbox.c.state == sqlite.constant("waiting"))
 _UNSETTLED = or_(
     sessions.c.phase != Phase.WAITING_INPUT,
     exists().where(tool_calls.c.session == sessions.c.id, _CALL_OPEN),
     exists().where(approvals.c.session == sessions.c.id, or_(approvals.c.status == "open", CARD_IS_OUTDATED)),
-    exists().where(deliveries.c.session == sessions.c.id, _UNFINISHED),
-    exists().where(_WAITING, _STARTS_WORK),
+    exists().where(deliveries.c.session == sessions.c.id, IS_UNFINISHED),
+    exists().where(_WAITING, STARTS_WORK),
 )
 _IDLE = select(sessions.c.id).where(
     sessions.c.id.in_(bindparam("ids", expanding=True)),

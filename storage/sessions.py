@@ -4,12 +4,13 @@ import uuid
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import String, and_, bindparam, func, insert, literal, or_, select, union, update
+from sqlalchemy import and_, bindparam, func, insert, or_, select, union, update
 
 from storage.approvals import CARD_IS_OUTDATED
 from storage.database import Tx
-from storage.deliveries import UNFINISHED
+from storage.deliveries import IS_UNFINISHED
 from storage.records import CallState, OpenCall, Phase, PlaceKind, Session, Thread
+from storage.sqlite import constant
 from storage.tables import approvals, deliveries, inbox, sessions, tool_calls
 
 STATE = ("phase", "turn", "last_turn", "step", "steps_used", "requester", "closed")
@@ -35,6 +36,10 @@ _SUMMARY_AND_FIELDS = select(*(sessions.c[n] for n in ("summary", "summary_seq",
     sessions.c.id == bindparam("id")
 )
 _ADD = insert(sessions)
+# Other waiting rows (context, messages that remain after a stop) start no turn: the next message includes them.
+STARTS_WORK = or_(
+    inbox.c.kind.in_(("stop", "verdict", "command")), and_(inbox.c.addressed, sessions.c.closed.is_(False))
+)
 
 
 def load(tx: Tx, session: str) -> Session:
@@ -86,20 +91,14 @@ def claim_reflection(tx: Tx, session: str, turn: int) -> bool:
 
 def unfinished(tx: Tx) -> list[str]:
     """Return the ids of sessions with work to do: active, or with waiting rows, outdated cards or unsent messages."""
-    # Constants, not bound values: SQLite uses a partial index only for a condition that it can read.
-    names = ("waiting", CallState.RUNNING.value, *(one.value for one in UNFINISHED))
-    state = {name: literal(name, String, literal_execute=True) for name in names}
     at_work = select(sessions.c.id).where(sessions.c.phase.in_((Phase.REASONING, Phase.WAITING_TOOL)))
     # A resting session can have a running call: one that was approved after its step had continued without it.
-    running = select(tool_calls.c.session).where(tool_calls.c.state == state[CallState.RUNNING.value])
-    # Other waiting rows (context, messages that remain after a stop) start no turn: the next message includes them.
-    at_once = inbox.c.kind.in_(("stop", "verdict", "command"))
-    opens = and_(inbox.c.addressed, sessions.c.closed.is_(False))
+    running = select(tool_calls.c.session).where(tool_calls.c.state == constant(CallState.RUNNING.value))
     of_session = inbox.join(sessions, sessions.c.id == inbox.c.session)
-    waiting = select(inbox.c.session).select_from(of_session).where(inbox.c.state == state["waiting"])
-    unsent = select(deliveries.c.session).where(deliveries.c.state.in_([state[one.value] for one in UNFINISHED]))
+    waiting = select(inbox.c.session).select_from(of_session).where(inbox.c.state == constant("waiting"), STARTS_WORK)
+    unsent = select(deliveries.c.session).where(IS_UNFINISHED)
     outdated = select(approvals.c.session).where(CARD_IS_OUTDATED)
-    owed = union(at_work, running, waiting.where(or_(at_once, opens)), unsent, outdated)
+    owed = union(at_work, running, waiting, unsent, outdated)
     query = select(sessions.c.id).where(sessions.c.id.in_(owed)).order_by(sessions.c.updated)
     return list(tx.execute(query).scalars())
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     create_engine,
     event,
     func,
+    literal,
     literal_column,
     make_url,
     text,
@@ -249,6 +250,11 @@ def without_keys(column: ColumnElement[Any], keys: Sequence[str]) -> ColumnEleme
 def greatest(*values: ColumnElement[float]) -> ColumnElement[float]:
     """Return the greatest of the values in one row; NULL if one of them is NULL."""
     return func.max(*values)
+
+
+def constant(value: str) -> ColumnElement[str]:
+    """Return a constant for the text of a statement: with a bound value, SQLite does not use a partial index."""
+    return literal(value, String, literal_execute=True)
 
 
 def insertion_order(table: Table) -> ColumnElement[int]:
